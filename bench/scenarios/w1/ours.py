@@ -1,0 +1,28 @@
+"""watersmeet on W1: `WindowJoin`, pushed alternating batches of the two streams.
+
+Beside the figure that is compared with the others: batches of 1k rows, windows of 0.1, 1 and 10 s with as
+many keys as keep the matches per row equal, and a payload of 6 columns per side gathered into the results
+instead of row numbers.
+"""
+
+from bench.arrow_input import PAYLOAD
+from bench.contract import Engine, Variant
+from bench.live import prepare_live
+
+__all__ = ["ENGINE"]
+
+_BATCH = 65_536
+
+ENGINE = Engine(
+    kind="streaming",
+    needs="watersmeet",
+    prepare=prepare_live,
+    variants=(
+        Variant("64k batch", {"batch": _BATCH}),
+        Variant("1k batch", {"batch": 1_024}),
+        Variant("6 payload columns gathered", {"batch": _BATCH, "payload": PAYLOAD}, checks=False),
+        Variant("window x1", {"batch": 8_192}, resize={"window_us": 100_000, "domain": 20_000}),
+        Variant("window x10", {"batch": 8_192}, resize={"window_us": 1_000_000, "domain": 200_000}),
+        Variant("window x100", {"batch": 8_192}),
+    ),
+)

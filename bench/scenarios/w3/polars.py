@@ -1,0 +1,10 @@
+"""Polars on W3: W2's query on the first second of the streams."""
+
+from bench.contract import Engine, Variant
+from bench.scenarios.w2.polars import prepare
+
+__all__ = ["ENGINE"]
+
+ENGINE = Engine(
+    kind="batch", needs="polars", prepare=prepare, variants=(Variant("1 s prefix", resize={"rows": 5_000}),)
+)

@@ -1,0 +1,37 @@
+// Errors the core raises for bad input; the bindings turn each into the Python leaf of the same name.
+#pragma once
+
+#include <stdexcept>
+
+namespace watersmeet {
+
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// A column is missing, of the wrong type, or holds values that cannot be joined on.
+class SchemaError : public Error {
+ public:
+  using Error::Error;
+};
+
+// A row is older than one already taken from the same stream.
+class OrderError : public Error {
+ public:
+  using Error::Error;
+};
+
+// Snapshot bytes are damaged, cut short or of another version.
+class SnapshotError : public Error {
+ public:
+  using Error::Error;
+};
+
+// An option, or a combination of options, is not allowed.
+class ConfigError : public Error {
+ public:
+  using Error::Error;
+};
+
+}  // namespace watersmeet

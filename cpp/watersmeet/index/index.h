@@ -1,0 +1,92 @@
+// What finds the partners of a row in one window: the interface of every index.
+//
+// An index belongs to one window and reads that window's driver column; the join tells it when rows were
+// appended, expired or taken back. It never sees timestamps: the join hands every probe the range of the
+// other window's sequence numbers that its window (time, count, slice or probe plan) allows, so exact expiry
+// at the window edge, count windows and selective processing are all the same to it.
+//
+// Invariants
+//   (1) A probe reports each partner in [lo, hi) that satisfies the driver term exactly once, and no other.
+//   (2) Rows whose `joinable` flag is 0 (null key or set) are never reported.
+//   (3) Dead rows (below the window's begin()) are never reported, whether or not expire_before was called.
+// Threads    one writer; probe() may use scratch memory of the index, so one prober at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "watersmeet/base/types.h"
+#include "watersmeet/predicate/term.h"
+#include "watersmeet/window/window.h"
+
+namespace watersmeet {
+
+// Work done, in the units that budgets and the cost model use.
+struct Work {
+  std::uint64_t probes = 0;
+  std::uint64_t comparisons = 0;  // pairs on which a predicate was evaluated
+  std::uint64_t postings = 0;     // posting entries read (bitmap words count as one each)
+  std::uint64_t lookups = 0;      // hash or list look-ups
+
+  [[nodiscard]] std::uint64_t units() const { return comparisons + postings + lookups; }
+};
+
+// Pairs found, as parallel columns, in the order they were found.
+struct Pairs {
+  std::vector<Seq> own;
+  std::vector<Seq> other;
+
+  [[nodiscard]] std::size_t size() const { return own.size(); }
+  void add(Seq own_row, Seq other_row) {
+    own.push_back(own_row);
+    other.push_back(other_row);
+  }
+};
+
+// A run of rows of the own window that look for partners in the other window.
+struct ProbeRun {
+  const Window* own = nullptr;
+  bool own_is_left = true;
+  Seq first = 0;
+  Seq last = 0;
+  // Per row, the other window's rows [lo, hi) it may meet; arrays of last - first entries.
+  const Seq* lo = nullptr;
+  const Seq* hi = nullptr;
+  // Stop early, after a whole row, once this many pairs were added or this much work was done.
+  std::size_t max_pairs = SIZE_MAX;
+  std::uint64_t max_work = UINT64_MAX;
+};
+
+class Index {
+ public:
+  virtual ~Index() = default;
+
+  // Takes in the window's rows [first, last), already appended to its columns.
+  virtual void append(Seq first, Seq last) = 0;
+  // The window is about to drop rows before `row` (their columns can still be read).
+  virtual void expire_before(Seq row) = 0;
+  // The window is about to take back rows from `row` on (their columns can still be read).
+  virtual void truncate(Seq row) = 0;
+  // Adds to `pairs` the partners of each row of `run`, in row order.
+  // Returns: the first row not probed (run.last unless a limit stopped it early).
+  virtual Seq probe(const ProbeRun& run, Pairs& pairs, Work& work) = 0;
+
+  [[nodiscard]] virtual std::size_t bytes() const = 0;
+};
+
+enum class IndexKind : std::uint8_t { kScan, kHash, kInverted, kInvertedById };
+
+// How the inverted index merges posting lists; kAuto picks per probe by cost.
+enum class MergeKind : std::uint8_t { kAuto, kHeap, kCount, kBitmap };
+
+// Each maker binds the index to column 0 (the driver) of `window`, which must outlive it.
+std::unique_ptr<Index> make_scan_index(const Window& window, const Term& term);
+std::unique_ptr<Index> make_hash_index(const Window& window, const Term& term);  // equal and band
+std::unique_ptr<Index> make_inverted_index(const Window& window, const Term& term, MergeKind merge);
+std::unique_ptr<Index> make_inverted_by_id_index(const Window& window, const Term& term);
+// Every row in range matches: the window alone is the predicate.
+std::unique_ptr<Index> make_cross_index(const Window& window);
+
+}  // namespace watersmeet

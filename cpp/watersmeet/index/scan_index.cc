@@ -1,0 +1,193 @@
+// No index at all: every probe reads the rows of its range, in order.
+//
+// Keys and numbers are compared 64 at a time by vector code that only says whether a block holds a partner.
+// Sets are filtered by size and by a 64-bit signature (one bit per item, by hash): an item of one set whose bit the other
+// lacks is not shared, so shared <= |own| - popcount(own & ~other), and the same seen from the other side. Terms
+// accept more shared items wherever they accept fewer, so a pair that fails at that bound fails.
+
+#include <algorithm>
+#include <bit>
+#include <variant>
+
+#include "watersmeet/base/hash.h"
+#include "watersmeet/base/sliding_array.h"
+#include "watersmeet/index/index.h"
+#include "watersmeet/index/row_output.h"
+#include "watersmeet/merge/clones.h"
+#include "watersmeet/predicate/verify.h"
+
+namespace watersmeet {
+namespace {
+
+constexpr std::size_t kBlock = 64;
+
+// Each of these: the first block of kBlock words at or after `from` with a word that passes; `size` if none.
+// `from` is a multiple of kBlock, and only whole blocks are looked at.
+
+WATERSMEET_CLONES std::size_t next_equal_block(const std::uint64_t* words, std::size_t from, std::size_t size,
+                                               std::uint64_t key) {
+  for (; from + kBlock <= size; from += kBlock) {
+    std::uint64_t found = 0;
+    for (std::size_t at = 0; at < kBlock; ++at) found |= words[from + at] == key ? ~0ULL : 0ULL;
+    if (found) return from;
+  }
+  return from;
+}
+
+WATERSMEET_CLONES std::size_t next_block_between(const std::int64_t* words, std::size_t from, std::size_t size,
+                                                 std::int64_t lowest, std::int64_t highest) {
+  for (; from + kBlock <= size; from += kBlock) {
+    std::uint64_t found = 0;
+    for (std::size_t at = 0; at < kBlock; ++at) {
+      const std::int64_t word = words[from + at];
+      found |= (word >= lowest ? ~0ULL : 0ULL) & (word <= highest ? ~0ULL : 0ULL);
+    }
+    if (found) return from;
+  }
+  return from;
+}
+
+WATERSMEET_CLONES std::size_t next_block_near(const std::int64_t* words, std::size_t from, std::size_t size,
+                                              double own, double within) {
+  for (; from + kBlock <= size; from += kBlock) {
+    std::uint64_t found = 0;
+    for (std::size_t at = 0; at < kBlock; ++at) {
+      const double distance = own - std::bit_cast<double>(words[from + at]);
+      found |= (distance <= within ? ~0ULL : 0ULL) & (distance >= -within ? ~0ULL : 0ULL);
+    }
+    if (found) return from;
+  }
+  return from;
+}
+
+class ScanIndex final : public Index {
+ public:
+  ScanIndex(const Window& window, const Term& term) : window_(window), term_(term) {}
+
+  void append(Seq first, Seq last) override {
+    if (!uses_signatures()) return;
+    if (signatures_.empty()) signatures_.reset(first);
+    const auto& sets = std::get<SetColumn>(window_.columns[0]);
+    for (Seq row = first; row < last; ++row) signatures_.push_back(signature(sets.set(row)));
+  }
+
+  void expire_before(Seq row) override {
+    if (uses_signatures()) signatures_.drop_front_to(std::min(row, signatures_.end()));
+  }
+
+  void truncate(Seq row) override {
+    if (uses_signatures()) signatures_.truncate_to(std::max(row, signatures_.begin()));
+  }
+
+  Seq probe(const ProbeRun& run, Pairs& pairs, Work& work) override {
+    return for_each_row(run, window_, pairs, work, [&](Seq row, LiveRange range) {
+      work.comparisons += range.hi - range.lo;
+      switch (term_.kind) {
+        case TermKind::kEqual:
+          return scan_keys(*run.own, row, range, pairs);
+        case TermKind::kBand:
+          return term_.real ? scan_reals(*run.own, row, range, pairs) : scan_integers(*run.own, row, range, pairs);
+        case TermKind::kDot:
+        case TermKind::kCosine:
+          return scan_weighted(*run.own, row, range, pairs);
+        default:
+          return scan_sets(*run.own, row, range, run.own_is_left, pairs);
+      }
+    });
+  }
+
+  [[nodiscard]] std::size_t bytes() const override { return signatures_.bytes(); }
+
+ private:
+  [[nodiscard]] bool uses_signatures() const { return term_.is_set() && !term_.is_weighted(); }
+
+  static std::uint64_t signature(std::span<const Code> items) {
+    std::uint64_t bits = 0;
+    for (const Code item : items) bits |= 1ULL << (hash_word(item) & 63);
+    return bits;
+  }
+
+  // Finds blocks with `next`, then tests their rows, and those after the last whole block, with `accepts`.
+  template <class Word, class Next, class Accepts>
+  void scan_words(const Word* words, Seq own_row, LiveRange range, Pairs& pairs, Next next, Accepts accepts) {
+    const std::size_t size = static_cast<std::size_t>(range.hi - range.lo);
+    const std::uint8_t* joinable = window_.joinable.at(range.lo);
+    for (std::size_t from = next(words, 0, size); from < size; from = next(words, from, size)) {
+      const std::size_t to = std::min(from + kBlock, size);
+      for (; from < to; ++from) {
+        if (accepts(words[from]) && joinable[from]) pairs.add(own_row, range.lo + from);
+      }
+    }
+  }
+
+  void scan_keys(const Window& own, Seq own_row, LiveRange range, Pairs& pairs) {
+    const std::uint64_t key = std::get<KeyColumn>(own.columns[0]).words[own_row];
+    scan_words(
+        std::get<KeyColumn>(window_.columns[0]).words.at(range.lo), own_row, range, pairs,
+        [key](auto words, std::size_t from, std::size_t size) { return next_equal_block(words, from, size, key); },
+        [key](std::uint64_t word) { return word == key; });
+  }
+
+  void scan_integers(const Window& own, Seq own_row, LiveRange range, Pairs& pairs) {
+    const std::int64_t number = std::get<NumberColumn>(own.columns[0]).words[own_row];
+    const auto distance = static_cast<std::int64_t>(std::min<std::uint64_t>(term_.within_integer, INT64_MAX));
+    // A distance beyond int64 can still be short of the far end of the range: two additions reach it.
+    const std::uint64_t excess = term_.within_integer - static_cast<std::uint64_t>(distance);
+    const auto rest = static_cast<std::int64_t>(std::min<std::uint64_t>(excess, INT64_MAX));
+    const std::int64_t lowest = saturating_add(saturating_add(number, -distance), -rest);
+    const std::int64_t highest = saturating_add(saturating_add(number, distance), rest);
+    scan_words(
+        std::get<NumberColumn>(window_.columns[0]).words.at(range.lo), own_row, range, pairs,
+        [=](auto words, std::size_t from, std::size_t size) {
+          return next_block_between(words, from, size, lowest, highest);
+        },
+        [this, number](std::int64_t word) { return accepts_band(term_, number, word); });
+  }
+
+  void scan_reals(const Window& own, Seq own_row, LiveRange range, Pairs& pairs) {
+    const double number = std::get<NumberColumn>(own.columns[0]).real(own_row);
+    scan_words(
+        std::get<NumberColumn>(window_.columns[0]).words.at(range.lo), own_row, range, pairs,
+        [this, number](auto words, std::size_t from, std::size_t size) {
+          return next_block_near(words, from, size, number, term_.within_real);
+        },
+        [this, number](std::int64_t word) { return accepts_band(term_, number, std::bit_cast<double>(word)); });
+  }
+
+  void scan_sets(const Window& own, Seq own_row, LiveRange range, bool own_is_left, Pairs& pairs) {
+    const auto& sets = std::get<SetColumn>(window_.columns[0]);
+    const std::span<const Code> own_set = std::get<SetColumn>(own.columns[0]).set(own_row);
+    const std::uint64_t own_bits = signature(own_set);
+    const std::uint64_t* signatures = signatures_.at(range.lo);
+    for (Seq row = range.lo; row < range.hi; ++row) {
+      const std::uint64_t bits = signatures[row - range.lo];
+      const std::size_t other_size = sets.set_size(row);
+      const std::size_t bound = std::min(own_set.size() - static_cast<std::size_t>(std::popcount(own_bits & ~bits)),
+                                         other_size - static_cast<std::size_t>(std::popcount(bits & ~own_bits)));
+      const std::size_t left = own_is_left ? own_set.size() : other_size;
+      const std::size_t right = own_is_left ? other_size : own_set.size();
+      if (!accepts_overlap(term_, bound, left, right) || !window_.joinable[row]) continue;
+      if (accepts_overlap(term_, count_shared(own_set, sets.set(row)), left, right)) pairs.add(own_row, row);
+    }
+  }
+
+  void scan_weighted(const Window& own, Seq own_row, LiveRange range, Pairs& pairs) {
+    const auto& own_sets = std::get<SetColumn>(own.columns[0]);
+    const auto& sets = std::get<SetColumn>(window_.columns[0]);
+    for (Seq row = range.lo; row < range.hi; ++row) {
+      if (window_.joinable[row] && satisfies_weighted(term_, own_sets, own_row, sets, row)) pairs.add(own_row, row);
+    }
+  }
+
+  const Window& window_;
+  const Term term_;
+  SlidingArray<std::uint64_t> signatures_;  // one per indexed row; unweighted sets only
+};
+
+}  // namespace
+
+std::unique_ptr<Index> make_scan_index(const Window& window, const Term& term) {
+  return std::make_unique<ScanIndex>(window, term);
+}
+
+}  // namespace watersmeet

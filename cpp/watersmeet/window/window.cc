@@ -1,0 +1,84 @@
+#include "watersmeet/window/window.h"
+
+#include <algorithm>
+
+namespace watersmeet {
+
+Seq Window::lower_bound(Timestamp ts) const {
+  const Timestamp* first = timestamps.at(begin());
+  return begin() + static_cast<Seq>(std::lower_bound(first, first + size(), ts) - first);
+}
+
+Seq Window::upper_bound(Timestamp ts) const {
+  const Timestamp* first = timestamps.at(begin());
+  return begin() + static_cast<Seq>(std::upper_bound(first, first + size(), ts) - first);
+}
+
+void Window::close_append(Seq first) {
+  Seq row = first;
+  while (row < end()) {
+    const Timestamp ts = timestamps[row];
+    if (basic_windows_.empty()) {
+      basic_windows_.push_back({row, ts});
+    } else if (basic_span_ > 0) {
+      const BasicWindow& newest = basic_windows_.back();
+      // Unsigned difference: ts >= newest.start always, and the distance may exceed int64.
+      const auto age = static_cast<std::uint64_t>(ts) - static_cast<std::uint64_t>(newest.start);
+      const auto span = static_cast<std::uint64_t>(basic_span_);
+      if (age >= span) {
+        const std::uint64_t start = static_cast<std::uint64_t>(newest.start) + age / span * span;
+        basic_windows_.push_back({row, static_cast<Timestamp>(start)});
+      }
+    }
+    if (basic_span_ == 0) break;
+    // Skip to the first row beyond the newest basic window.
+    const Timestamp last_inside = saturating_add(basic_windows_.back().start, basic_span_ - 1);
+    const Timestamp* from = timestamps.at(row);
+    row += static_cast<Seq>(std::upper_bound(from, from + (end() - row), last_inside) - from);
+  }
+}
+
+void Window::drop_before(Seq row) {
+  timestamps.drop_front_to(row);
+  joinable.drop_front_to(row);
+  if (track_matches) matched.drop_front_to(row);
+  for (Column& column : columns) {
+    std::visit([row](auto& values) { values.drop_front_to(row); }, column);
+  }
+  while (basic_windows_.size() > 1 && basic_windows_[1].first <= row) basic_windows_.pop_front();
+  if (size() == 0) {
+    basic_windows_.clear();
+  } else {
+    basic_windows_.front().first = std::max(basic_windows_.front().first, row);
+  }
+}
+
+void Window::truncate(Seq row) {
+  timestamps.truncate_to(row);
+  joinable.truncate_to(row);
+  if (track_matches) matched.truncate_to(row);
+  for (Column& column : columns) {
+    std::visit([row](auto& values) { values.truncate_to(row); }, column);
+  }
+  while (!basic_windows_.empty() && basic_windows_.back().first >= row) basic_windows_.pop_back();
+}
+
+void Window::reset(Seq row) {
+  timestamps.reset(row);
+  joinable.reset(row);
+  matched.reset(row);
+  for (Column& column : columns) {
+    std::visit([row](auto& values) { values.reset(row); }, column);
+  }
+  basic_windows_.clear();
+}
+
+std::size_t Window::bytes() const {
+  std::size_t total = timestamps.bytes() + joinable.bytes() + matched.bytes();
+  for (const Column& column : columns) {
+    total += std::visit([](const auto& values) { return values.bytes(); }, column);
+  }
+  return total;
+}
+
+}  // namespace watersmeet

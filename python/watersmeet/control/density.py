@@ -1,0 +1,295 @@
+"""Ours, for any predicate: learn the match density of every cell from all comparisons, then fill one
+knapsack.
+
+[Gedik] learns from full probes alone and decides time, direction and utility one after the other. Ratios of
+matches to comparisons are unbiased from selective probes too, as long as the choice depends on age and type
+only (SPEC G9), so every comparison teaches. One greedy knapsack over the cells of both windows and all
+types replaces Algorithms 2, 4 and 5. What is missing is sight of the cells that nobody visits: a small part
+of the budget goes into full probes (exploration), more of it for a while after a change was detected, and
+never none.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from watersmeet.control._check import FloatArray, above, at_least, share
+from watersmeet.control.decision import CellCounts, WindowPlan, WindowStatistics
+from watersmeet.control.time_correlation import visiting_order
+from watersmeet.errors import ConfigError
+
+__all__ = ["DensityRule", "DensityState", "adapt_density", "estimated_densities", "fill_knapsack"]
+
+
+@dataclass(frozen=True, slots=True)
+class DensityRule:
+    """Settings of the density policy.
+
+    `exploration` is the share of the budget for full probes in quiet times, `alarmed_exploration` after a
+    change, from which it falls back with `calm_half_life_s`. `alarm` is how many standard deviations the
+    misfit between counts and densities must exceed its usual size to count as a change; `forget` is the
+    trust left in the past then.
+    """
+
+    half_life_s: float = 10.0
+    exploration: float = 0.02
+    alarmed_exploration: float = 0.2
+    calm_half_life_s: float = 1.5
+    alarm: float = 20.0
+    forget: float = 0.1
+    prior_matches: float = 4.0  # weight of a cell's neighbours in its estimate, counted in matches
+    optimism: float = 0.3  # standard errors added to a cell's density when it competes for the budget
+    recent_half_life_s: float = 1.5
+    doubt: float = 0.6  # standard errors of the recent counts within which the long memory is believed
+    scatter: float = 3.0  # how much wider than by chance counts scatter
+    longest_unseen_s: float = (
+        30.0  # after this long without a full probe of a window, one is due whatever the budget
+    )
+
+    def __post_init__(self) -> None:
+        for name in (
+            "half_life_s",
+            "calm_half_life_s",
+            "prior_matches",
+            "longest_unseen_s",
+            "recent_half_life_s",
+            "doubt",
+            "scatter",
+        ):
+            above(getattr(self, name), 0.0, argument=name)
+        at_least(self.optimism, 0.0, argument="optimism")
+        for name in ("exploration", "alarmed_exploration", "forget"):
+            share(getattr(self, name), argument=name)
+        above(self.exploration, 0.0, argument="exploration")
+        above(self.alarm, 1.0, argument="alarm")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DensityState:
+    """Faded counts per window, the present exploration, the usual misfit, seconds since each window's last
+    full probe.
+    """
+
+    counts: tuple[CellCounts, CellCounts]
+    recent: tuple[CellCounts, CellCounts]
+    exploration: float
+    usual_misfit: float = 1.0
+    unseen_s: tuple[float, float] = (0.0, 0.0)
+    changes: int = 0
+
+    @classmethod
+    def unknown(
+        cls, cells: tuple[int, int], *, types: int = 1, rule: DensityRule | None = None
+    ) -> DensityState:
+        """Before the first row: nothing is known, so exploration starts as after a change."""
+        rule = rule or DensityRule()
+        first, second = (CellCounts.nothing(count, types=types) for count in cells)
+        return cls((first, second), (first, second), rule.alarmed_exploration)
+
+
+def adapt_density(
+    state: DensityState,
+    windows: tuple[WindowStatistics, WindowStatistics],
+    *,
+    budget_per_s: float,
+    period_s: float,
+    rule: DensityRule | None = None,
+) -> tuple[DensityState, tuple[WindowPlan, WindowPlan]]:
+    """One step: learn from the period, then plan the next one for `budget_per_s` comparisons per second."""
+    rule = rule or DensityRule()
+    at_least(budget_per_s, 0.0, argument="budget_per_s")
+    above(period_s, 0.0, argument="period_s")
+    state = _learn(state, windows, period_s=period_s, rule=rule)
+    return state, _plan(state, windows, budget_per_s=budget_per_s, rule=rule)
+
+
+def estimated_densities(
+    counts: CellCounts, *, prior_matches: float = 4.0, optimism: float = 0.0
+) -> FloatArray:
+    """Matches per comparison by type and cell, steadied by the neighbouring cells where counts are few.
+
+    A cell's prior is the density of the cells around it (weights 1/4, 1/2, 1/4 of the counts, then the
+    type's mean where those are empty too); it weighs as much as `prior_matches` matches, so a well-known
+    cell keeps its own sharp value and an unknown one borrows. With `optimism`, that many standard errors
+    are added: a cell that may be the best one, for all that is known, gets tried, and after one period it
+    is known.
+    """
+    comparisons, matches = counts.comparisons, counts.matches
+    mean = (matches.sum(axis=1, keepdims=True) + 0.5) / (comparisons.sum(axis=1, keepdims=True) + 1.0)
+    near_comparisons, near_matches = _blurred(comparisons), _blurred(matches)
+    weight = 1.0 / mean  # comparisons that hold one match on average
+    prior = (near_matches + mean * weight) / (near_comparisons + weight)
+    found = matches + prior_matches
+    weighed = found + optimism * np.sqrt(found)
+    return np.asarray(weighed / (comparisons + prior_matches / prior), dtype=np.float64)
+
+
+def fill_knapsack(
+    densities: tuple[FloatArray, FloatArray], due: tuple[FloatArray, FloatArray], budget: float
+) -> tuple[FloatArray, FloatArray]:
+    """Which share of every (type, cell) of both windows to visit: best density first, until `budget` is
+    used up.
+    """
+    value = np.concatenate([part.ravel() for part in densities])
+    volume = np.concatenate([part.ravel() for part in due])
+    if value.shape != volume.shape:
+        raise ConfigError(f"densities, due: expected one shape, got {value.shape} and {volume.shape}")
+    order = np.argsort(-value, kind="stable")
+    sorted_volume = volume[order]
+    taken = np.clip(budget - (np.cumsum(sorted_volume) - sorted_volume), 0.0, sorted_volume)
+    shares = np.zeros_like(value)
+    shares[order] = np.divide(taken, sorted_volume, out=np.zeros_like(taken), where=sorted_volume > 0.0)
+    first = densities[0].size
+    return shares[:first].reshape(densities[0].shape), shares[first:].reshape(densities[1].shape)
+
+
+def _learn(
+    state: DensityState,
+    windows: tuple[WindowStatistics, WindowStatistics],
+    *,
+    period_s: float,
+    rule: DensityRule,
+) -> DensityState:
+    misfit = _misfit(state, windows, rule)
+    changed = misfit is not None and misfit[0] > state.usual_misfit * _alarm_level(misfit[1], rule)
+    calmer = rule.exploration + (state.exploration - rule.exploration) * 0.5 ** (
+        period_s / rule.calm_half_life_s
+    )
+    trust = 0.5 ** (period_s / rule.half_life_s) * (rule.forget if changed else 1.0)
+    lately = 0.5 ** (period_s / rule.recent_half_life_s)
+    first, second = (_faded_sum(state.counts[at], trust, windows[at]) for at in (0, 1))
+    newest = (
+        _faded_sum(state.recent[0], lately, windows[0]),
+        _faded_sum(state.recent[1], lately, windows[1]),
+    )
+    unseen = [
+        0.0 if window.sampled.comparisons.sum() > 0.0 else waited + period_s
+        for window, waited in zip(windows, state.unseen_s, strict=True)
+    ]
+    return replace(
+        state,
+        counts=(first, second),
+        recent=newest,
+        exploration=max(calmer, rule.alarmed_exploration) if changed else calmer,
+        usual_misfit=_usual(state.usual_misfit, None if misfit is None else misfit[0]),
+        unseen_s=(unseen[0], unseen[1]),
+        changes=state.changes + int(changed),
+    )
+
+
+def _faded_sum(counts: CellCounts, trust: float, window: WindowStatistics) -> CellCounts:
+    return counts.faded(trust).plus(window.seen)
+
+
+def _up_to_date(state: DensityState, window: int, rule: DensityRule) -> FloatArray:
+    """The estimate from the long memory, held within what the last moments still allow.
+
+    The short memory gives an interval of `doubt` standard errors, widened because matches of one probe come
+    together. A cell that has just become good, or bad, leaves the interval and is believed at once; all
+    others keep the steadier estimate.
+    """
+    steady = estimated_densities(
+        state.counts[window], prior_matches=rule.prior_matches, optimism=rule.optimism
+    )
+    comparisons, matches = state.recent[window].comparisons, state.recent[window].matches
+    reach = rule.doubt * np.sqrt(rule.scatter * (matches + 1.0))
+    looked_at = comparisons > 0.0
+    made = np.where(looked_at, comparisons, 1.0)
+    low = np.where(looked_at, (matches - reach) / made, 0.0)
+    high = np.where(looked_at, (matches + reach + rule.scatter) / made, np.inf)
+    return np.asarray(np.clip(steady, low, high), dtype=np.float64)
+
+
+def _alarm_level(cells: int, rule: DensityRule) -> float:
+    """How many times its usual size a mean over so many cells may reach by chance: few cells scatter
+    widely.
+    """
+    return 1.0 + rule.alarm * math.sqrt(2.0 / cells)
+
+
+def _usual(usual: float, misfit: float | None) -> float:
+    """The usual misfit follows slowly, and an alarm moves it by no more than a doubling would: matches of
+    one probe come together, so counts scatter more than chance alone would have it, and by how much must be
+    learnt.
+    """
+    return usual if misfit is None else max(1.0, 0.9 * usual + 0.1 * min(misfit, 2.0 * usual))
+
+
+def _misfit(
+    state: DensityState, windows: tuple[WindowStatistics, WindowStatistics], rule: DensityRule
+) -> tuple[float, int] | None:
+    """Mean squared deviation of the period's matches from the known densities, in units of its variance.
+
+    Only cells that should have had a few matches count: a single full probe of a popular row brings many at
+    once where hardly one was due, which is no change. Comes with the number of such cells; None without
+    one.
+    """
+    total, cells = 0.0, 0
+    for counts, window in zip(state.counts, windows, strict=True):
+        density = estimated_densities(counts, prior_matches=rule.prior_matches)
+        comparisons, matches = window.seen.comparisons, window.seen.matches
+        expected = comparisons * density
+        known = counts.comparisons * density  # matches behind the estimate
+        usable = (known >= 3.0) & (expected >= 3.0)
+        spread = np.maximum(expected, 1.0) * (1.0 + expected / np.maximum(known, 1.0))
+        total += float(np.sum(np.where(usable, (matches - expected) ** 2 / spread, 0.0)))
+        cells += int(usable.sum())
+    return (total / cells, cells) if cells else None
+
+
+def _plan(
+    state: DensityState,
+    windows: tuple[WindowStatistics, WindowStatistics],
+    *,
+    budget_per_s: float,
+    rule: DensityRule,
+) -> tuple[WindowPlan, WindowPlan]:
+    due = (windows[0].due, windows[1].due)
+    everything = float(due[0].sum() + due[1].sum())
+    if everything <= budget_per_s:
+        first, second = (WindowPlan(tuple(range(part.shape[1])), (1.0,) * part.shape[0], 0.0) for part in due)
+        return first, second
+    sampling = state.exploration * budget_per_s / everything
+    left = max(0.0, budget_per_s - sampling * everything) / (1.0 - sampling)
+    densities = (_up_to_date(state, 0, rule), _up_to_date(state, 1, rule))
+    shares = fill_knapsack(densities, due, left)
+    first, second = (
+        _window_plan(part, density, volume, sampling=min(1.0, sampling * _urgency(waited, rule)))
+        for part, density, volume, waited in zip(shares, densities, due, state.unseen_s, strict=True)
+    )
+    return first, second
+
+
+def _urgency(waited_s: float, rule: DensityRule) -> float:
+    """1 in general; without bound once a window has gone unseen for too long, so that none starves (G10)."""
+    return 1.0 if waited_s < rule.longest_unseen_s else 2.0 ** min(60.0, waited_s / rule.longest_unseen_s)
+
+
+def _window_plan(
+    shares: FloatArray, densities: FloatArray, due: FloatArray, *, sampling: float
+) -> WindowPlan:
+    """Shares per (type, cell) as one order and a fraction per type.
+
+    Types of one window share the order, by the density over all types; each type's fraction is its own
+    volume.
+    """
+    volume = due.sum(axis=1)
+    taken = (shares * due).sum(axis=1)
+    fractions = np.divide(taken, volume, out=np.zeros_like(taken), where=volume > 0.0)
+    weights = np.divide(due, due.sum(axis=0, keepdims=True), out=np.zeros_like(due), where=due > 0.0)
+    order = visiting_order(_mean_by_cell(densities, weights))
+    return WindowPlan(order, tuple(float(min(1.0, value)) for value in fractions), sampling)
+
+
+def _mean_by_cell(densities: FloatArray, weights: FloatArray) -> FloatArray:
+    together = (densities * weights).sum(axis=0)
+    empty = weights.sum(axis=0) == 0.0
+    return np.asarray(np.where(empty, densities.mean(axis=0), together), dtype=np.float64)
+
+
+def _blurred(values: FloatArray) -> FloatArray:
+    padded = np.pad(values, ((0, 0), (1, 1)), mode="edge")
+    return 0.25 * padded[:, :-2] + 0.5 * padded[:, 1:-1] + 0.25 * padded[:, 2:]

@@ -1,0 +1,146 @@
+"""How much of the full answer comes out: an unbiased estimate with a 95 % interval.
+
+Every probe is a full probe with a known probability. A full probe misses nothing and shows what its plan
+would have missed, so weighting that by the inverse probability (Horvitz and Thompson) estimates what all
+the other probes missed, whatever the policy looked at, content included. Results are counted, not
+estimated: only the missing part is uncertain, and with nothing shed the recall is exactly 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+
+from watersmeet.control._check import above, at_least, share
+from watersmeet.control.decision import CellCounts
+
+__all__ = ["Missed", "RecallEstimate", "estimate_recall", "missed_by_cells", "missed_by_samples"]
+
+_NORMAL_95 = 1.959964
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """Results, and matches missed among probes that were made: estimate, its variance, how many samples
+    bear it.
+
+    Periods, windows and workers add up. `heaviest` is the most that one unseen miss could count for.
+    """
+
+    results: float = 0.0
+    missed: float = 0.0
+    variance: float = 0.0
+    samples: int = 0
+    shed: bool = False
+    heaviest: float = 0.0
+
+    def plus(self, other: Missed) -> Missed:
+        """Both together: independent samples."""
+        return Missed(
+            self.results + other.results,
+            self.missed + other.missed,
+            self.variance + other.variance,
+            self.samples + other.samples,
+            self.shed or other.shed,
+            max(self.heaviest, other.heaviest),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RecallEstimate:
+    """The estimated share of the full answer, and bounds that hold it with 95 % confidence."""
+
+    value: float
+    low: float
+    high: float
+
+
+def missed_by_samples(
+    *, results: float, sampled_missed: Iterable[float], full_probe_share: float, shed: bool = True
+) -> Missed:
+    """From full probes: for each, how many matches lay outside its plan.
+
+    With probability p a probe was full. The other probes' misses are estimated by (1 - p) / p times the
+    sum; the error has the variance (1 - p) / p^2 times the sum of squares (an independent coin per probe),
+    which covers both the estimate's scatter and that of which probes happened to be the unsampled ones.
+    """
+    at_least(results, 0.0, argument="results")
+    share(full_probe_share, argument="full_probe_share")
+    outside = np.fromiter(sampled_missed, dtype=np.float64)
+    if not shed or full_probe_share >= 1.0:
+        return Missed(results=results, samples=outside.size)
+    if full_probe_share == 0.0:
+        return Missed(results=results, shed=True, heaviest=math.inf)
+    odds = (1.0 - full_probe_share) / full_probe_share
+    variance = odds / full_probe_share * float((outside**2).sum())
+    return Missed(results, odds * float(outside.sum()), variance, outside.size, True, odds)
+
+
+def missed_by_cells(
+    *, results: float, counts: CellCounts, shed_comparisons: CellCounts | None = None
+) -> Missed:
+    """From densities: comparisons shed in each cell, times matches per comparison made there.
+
+    Steadier than samples, since every comparison bears it, but sound only when the choice depended on age
+    and type alone (SPEC G9). `shed_comparisons.comparisons` holds what was not compared. A cell with shed
+    comparisons and none made leaves the estimate without an upper bound.
+    """
+    if shed_comparisons is None or shed_comparisons.comparisons.sum() == 0.0:
+        return Missed(results=results)
+    made, found, skipped = counts.comparisons, counts.matches, shed_comparisons.comparisons
+    scale = np.divide(skipped, made, out=np.zeros_like(made), where=made > 0.0)
+    blind = bool(((skipped > 0.0) & (made == 0.0)).any())
+    variance = float((scale**2 * np.maximum(found, 1.0)).sum() + (scale * found).sum())
+    heaviest = math.inf if blind else float(scale.max())
+    return Missed(results, float((scale * found).sum()), variance, int(made.sum()), True, heaviest)
+
+
+def estimate_recall(parts: Iterable[Missed], *, dropped_shares: Iterable[float] = ()) -> RecallEstimate:
+    """The recall of all parts together.
+
+    `dropped_shares`: per stream, the share of its rows lost before the window (input buffer overflow). A
+    pair is lost with either member, so what is left of the full answer is the product of what is left of
+    each stream.
+
+    The interval is normal on the logarithm of the missed matches, which are positive and skewed; where none
+    was seen in the samples the bound is that of the rule of three.
+    """
+    total = reduce(Missed.plus, parts, Missed())
+    survived = math.prod(1.0 - share(value, argument="dropped_shares") for value in dropped_shares)
+    if survived == 0.0:
+        return RecallEstimate(0.0, 0.0, 0.0)
+    if not total.shed:
+        return RecallEstimate(survived, survived, survived)
+    if total.samples == 0 or math.isinf(total.heaviest):
+        return RecallEstimate(survived * _recall(total.results, total.missed), 0.0, survived)
+    least, most = _interval(total)
+    value = _recall(total.results, total.missed)
+    return RecallEstimate(
+        survived * value, survived * _recall(total.results, most), survived * _recall(total.results, least)
+    )
+
+
+def _interval(total: Missed) -> tuple[float, float]:
+    if total.missed == 0.0:
+        return 0.0, 3.0 * max(total.heaviest, 1.0)
+    spread = math.sqrt(math.log1p(total.variance / above(total.missed, 0.0, argument="missed") ** 2))
+    reach = _quantile(total.samples) * spread
+    return total.missed * math.exp(-reach), total.missed * math.exp(reach)
+
+
+def _quantile(samples: int) -> float:
+    """Student's 97.5 % point by its Cornish-Fisher expansion: few samples know their own variance badly."""
+    freedom = max(2, samples - 1)
+    z = _NORMAL_95
+    first = (z**3 + z) / (4 * freedom)
+    second = (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
+    return z + first + second
+
+
+def _recall(results: float, missed: float) -> float:
+    whole = results + missed
+    return results / whole if whole > 0.0 else 1.0

@@ -1,0 +1,136 @@
+"""Statistics: frozen counts of what a join has seen, done, kept and given back.
+
+Counters balance. Per stream: every row pushed is bad, late, dropped, pending (in the reorder buffer), in the
+window, or expired from it. Per direction: comparisons due = done + shed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+__all__ = ["DirectionStatistics", "Estimate", "Metrics", "StreamStatistics"]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number known up to its 95 % interval [low, high]; the three agree when it is exact."""
+
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def exactly(cls, value: float) -> Estimate:
+        """A number that is known."""
+        return cls(value, value, value)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the interval is a point."""
+        return self.low == self.high
+
+    def __str__(self) -> str:
+        if self.is_exact:
+            return f"{self.value:.4g} (exact)"
+        return f"{self.value:.4g} ({self.low:.4g} to {self.high:.4g})"
+
+
+@dataclass(frozen=True, slots=True)
+class StreamStatistics:
+    """One stream: what came in, and where it is now."""
+
+    name: str
+    rows: int = 0  # pushed, whatever became of them
+    bad_rows: int = 0  # null timestamp: match nothing
+    late_rows: int = 0  # later than the lateness allows: not joined
+    dropped_rows: int = 0  # lost to a full input buffer
+    window_rows: int = 0  # in the window now
+    window_bytes: int = 0  # join columns, index and payload of these
+    expired_rows: int = 0  # left the window
+    pending_rows: int = 0  # wait in the reorder or input buffer
+    watermark: int | None = None  # rows up to here are in the window or past it; in the join's time unit
+
+
+@dataclass(frozen=True, slots=True)
+class DirectionStatistics:
+    """One direction: the work done for one stream's new rows in another stream's window."""
+
+    probes: int = 0  # new rows that looked into the other window
+    comparisons: int = 0  # pairs whose predicate was evaluated
+    postings: int = 0  # index entries read
+    lookups: int = 0  # items or keys looked up
+    due: int = 0  # pairs that the full answer asks to be decided
+    done: int = 0  # of these, decided: compared, or ruled out by an index
+    shed: int = 0  # of these, given up for the budget
+
+    @property
+    def fraction(self) -> float:
+        """The share of the due pairs that was decided; 1 when none was due."""
+        return self.done / self.due if self.due else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """A snapshot of a join's counters. It does not change as the join goes on."""
+
+    results: int = 0
+    streams: tuple[StreamStatistics, ...] = ()
+    directions: tuple[DirectionStatistics, ...] = ()  # direction n: new rows of stream n probe the others
+    held_results: int = 0  # found, and kept back for their order
+    memory_bytes: int = 0
+    recall: Estimate = Estimate(1.0, 1.0, 1.0)  # share of the full answer that came out
+
+    def stream(self, name: str) -> StreamStatistics:
+        """The statistics of one stream, by its name."""
+        for stream in self.streams:
+            if stream.name == name:
+                return stream
+        raise KeyError(name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All counters as plain dictionaries, lists and numbers, ready for JSON."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        lines = [
+            f"results {self.results:,}   held {self.held_results:,}   memory {_bytes(self.memory_bytes)}"
+            f"   recall {self.recall}"
+        ]
+        lines += _table("stream", [s.name for s in self.streams], self.streams, skip=("name",))
+        names = [f"{s.name} →" for s in self.streams] or [str(n) for n in range(len(self.directions))]
+        lines += _table("direction", names, self.directions, skip=())
+        return "\n".join(lines)
+
+
+def _table(title: str, names: list[str], rows: tuple[Any, ...], *, skip: tuple[str, ...]) -> list[str]:
+    if not rows:
+        return []
+    columns = [f.name for f in fields(rows[0]) if f.name not in skip]
+    cells = [[title, *columns]]
+    for name, row in zip(names, rows, strict=False):
+        cells.append([name, *(_shown(column, getattr(row, column)) for column in columns)])
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return [_line(line, widths) for line in cells]
+
+
+def _line(cells: list[str], widths: list[int]) -> str:
+    first, *others = zip(cells, widths, strict=True)
+    return "  ".join([first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in others)]).rstrip()
+
+
+def _shown(column: str, value: int | None) -> str:
+    if value is None:
+        return "-"
+    if column == "watermark":
+        return str(value)
+    return _bytes(value) if column.endswith("_bytes") else f"{value:,}"
+
+
+def _bytes(count: int) -> str:
+    size = float(count)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if size < 1024:
+            return f"{count:,} B" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1024
+    return f"{size:.1f} TiB"
