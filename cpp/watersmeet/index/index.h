@@ -45,18 +45,25 @@ struct Pairs {
   }
 };
 
-// A run of rows of the own window that look for partners in the other window.
+// Requests by rows of the own window for partners in the other window. A row may ask several times, each time
+// for another range: that is how a probe plan visits single basic windows.
 struct ProbeRun {
   const Window* own = nullptr;
   bool own_is_left = true;
+  // Request `at` of [0, requests) is made by row rows[at], or by row first + at where `rows` is null.
   Seq first = 0;
-  Seq last = 0;
-  // Per row, the other window's rows [lo, hi) it may meet; arrays of last - first entries.
+  const Seq* rows = nullptr;
+  std::size_t requests = 0;
+  // Per request, the other window's rows [lo, hi) it may meet.
   const Seq* lo = nullptr;
   const Seq* hi = nullptr;
-  // Stop early, after a whole row, once this many pairs were added or this much work was done.
+  // Per request, how many pairs it found; not written if null.
+  std::uint32_t* found = nullptr;
+  // Stop early, after a whole request, once this many pairs were added or this much work was done.
   std::size_t max_pairs = SIZE_MAX;
   std::uint64_t max_work = UINT64_MAX;
+
+  [[nodiscard]] Seq row(std::size_t at) const { return rows == nullptr ? first + at : rows[at]; }
 };
 
 class Index {
@@ -69,9 +76,9 @@ class Index {
   virtual void expire_before(Seq row) = 0;
   // The window is about to take back rows from `row` on (their columns can still be read).
   virtual void truncate(Seq row) = 0;
-  // Adds to `pairs` the partners of each row of `run`, in row order.
-  // Returns: the first row not probed (run.last unless a limit stopped it early).
-  virtual Seq probe(const ProbeRun& run, Pairs& pairs, Work& work) = 0;
+  // Adds to `pairs` the partners asked for, request by request; those of one request in ascending order.
+  // Returns: how many requests were served (run.requests unless a limit stopped it early).
+  virtual std::size_t probe(const ProbeRun& run, Pairs& pairs, Work& work) = 0;
 
   [[nodiscard]] virtual std::size_t bytes() const = 0;
 };

@@ -25,33 +25,36 @@ inline void add_all_joinable(Pairs& pairs, Seq own_row, const Window& other, Seq
   }
 }
 
-// The range of `window` that row `at` of the run may meet, cut to the live rows. Empty ranges have first >= second.
+// The range of `window` that request `at` may meet, cut to the live rows.
 struct LiveRange {
   Seq lo = 0;
   Seq hi = 0;
   [[nodiscard]] bool empty() const { return lo >= hi; }
 };
 
-[[nodiscard]] inline LiveRange live_range(const ProbeRun& run, Seq row, const Window& window) {
-  const std::size_t at = static_cast<std::size_t>(row - run.first);
+[[nodiscard]] inline LiveRange live_range(const ProbeRun& run, std::size_t at, const Window& window) {
   const Seq lo = run.lo[at] > window.begin() ? run.lo[at] : window.begin();
   const Seq hi = run.hi[at] < window.end() ? run.hi[at] : window.end();
   return {lo, hi};
 }
 
-// Probes each row with `probe_row` until the run ends or one of its limits is reached.
-// Returns: the first row not probed.
+// Serves each request with `probe_row` until the run ends or one of its limits is reached.
+// Returns: how many requests were served.
 template <class ProbeRow>
-Seq for_each_row(const ProbeRun& run, const Window& window, Pairs& pairs, Work& work, ProbeRow probe_row) {
+std::size_t for_each_request(const ProbeRun& run, const Window& window, Pairs& pairs, Work& work,
+                             ProbeRow probe_row) {
   const std::size_t pairs_before = pairs.size();
   const std::uint64_t work_before = work.units();
-  for (Seq row = run.first; row < run.last; ++row) {
+  for (std::size_t at = 0; at < run.requests; ++at) {
     ++work.probes;
-    const LiveRange range = live_range(run, row, window);
+    const std::size_t before = pairs.size();
+    const LiveRange range = live_range(run, at, window);
+    const Seq row = run.row(at);
     if (!range.empty() && run.own->joinable[row]) probe_row(row, range);
-    if (pairs.size() - pairs_before >= run.max_pairs || work.units() - work_before >= run.max_work) return row + 1;
+    if (run.found != nullptr) run.found[at] = static_cast<std::uint32_t>(pairs.size() - before);
+    if (pairs.size() - pairs_before >= run.max_pairs || work.units() - work_before >= run.max_work) return at + 1;
   }
-  return run.last;
+  return run.requests;
 }
 
 }  // namespace watersmeet

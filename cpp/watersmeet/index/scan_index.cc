@@ -79,8 +79,8 @@ class ScanIndex final : public Index {
     if (uses_signatures()) signatures_.truncate_to(std::max(row, signatures_.begin()));
   }
 
-  Seq probe(const ProbeRun& run, Pairs& pairs, Work& work) override {
-    return for_each_row(run, window_, pairs, work, [&](Seq row, LiveRange range) {
+  std::size_t probe(const ProbeRun& run, Pairs& pairs, Work& work) override {
+    return for_each_request(run, window_, pairs, work, [&](Seq row, LiveRange range) {
       work.comparisons += range.hi - range.lo;
       switch (term_.kind) {
         case TermKind::kEqual:
