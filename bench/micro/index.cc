@@ -68,7 +68,7 @@ void append_and_expire(benchmark::State& state, const Shape& shape, std::size_t 
   const std::vector<Seq> hi(count, window.end());
   Pairs pairs;
   Work work;
-  index.probe({.own = &probing, .first = 0, .last = count, .lo = lo.data(), .hi = hi.data()}, pairs, work);
+  index.probe({.own = &probing, .first = 0, .requests = count, .lo = lo.data(), .hi = hi.data()}, pairs, work);
   std::vector<std::pair<Seq, Seq>> found;
   for (std::size_t at = 0; at < pairs.size(); ++at) found.emplace_back(pairs.own[at], pairs.other[at]);
   std::sort(found.begin(), found.end());
@@ -99,7 +99,7 @@ void probe(benchmark::State& state, const Shape& shape, std::size_t rows, const 
     pairs.other.clear();
     const ProbeRun run{.own = &probing,
                        .first = first,
-                       .last = first + kProbed,
+                       .requests = kProbed,
                        .lo = lo.data() + first,
                        .hi = hi.data() + first};
     benchmark::DoNotOptimize(index->probe(run, pairs, work));

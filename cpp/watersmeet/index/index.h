@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "watersmeet/base/types.h"
+#include "watersmeet/base/uninitialized.h"
 #include "watersmeet/predicate/term.h"
 #include "watersmeet/window/window.h"
 
@@ -35,8 +36,8 @@ struct Work {
 
 // Pairs found, as parallel columns, in the order they were found.
 struct Pairs {
-  std::vector<Seq> own;
-  std::vector<Seq> other;
+  UninitializedVector<Seq> own;
+  UninitializedVector<Seq> other;
 
   [[nodiscard]] std::size_t size() const { return own.size(); }
   void add(Seq own_row, Seq other_row) {

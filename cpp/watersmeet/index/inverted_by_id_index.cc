@@ -1,5 +1,168 @@
-#include "watersmeet/base/errors.h"
+// The paper's baseline: inverted lists sorted by row identifier instead of time ([Gedik] V-A.2, Fig. 14).
+//
+// Identifiers are unrelated to time, so a probe merges its lists from end to end by heap and only then drops the
+// rows outside its range: a narrow range costs as much as the whole window. Insertion and expiry search the list.
+// An identifier is the row's position times an odd number, modulo 2^32: a bijection, so that it can be undone.
+
+#include <algorithm>
+#include <vector>
+
 #include "watersmeet/index/index.h"
+#include "watersmeet/index/row_output.h"
+#include "watersmeet/merge/merge.h"
+#include "watersmeet/predicate/verify.h"
+
 namespace watersmeet {
-std::unique_ptr<Index> make_inverted_by_id_index(const Window&, const Term&) { throw ConfigError("inverted-by-id index: not built yet"); }
+namespace {
+
+constexpr std::uint32_t kScatter = 0x9E3779B1U;
+
+constexpr std::uint32_t inverse_of(std::uint32_t odd) {
+  std::uint32_t inverse = odd;  // right in the lowest 3 bits; each step doubles that
+  for (int step = 0; step < 4; ++step) inverse *= 2 - odd * inverse;
+  return inverse;
+}
+constexpr std::uint32_t kGather = inverse_of(kScatter);
+static_assert(kScatter * kGather == 1);
+
+constexpr std::uint32_t identifier(Seq row) { return static_cast<std::uint32_t>(row) * kScatter; }
+
+class InvertedByIdIndex final : public Index {
+ public:
+  InvertedByIdIndex(const Window& window, const Term& term)
+      : window_(window), term_(term), merge_(make_heap_merge()) {}
+
+  void append(Seq first, Seq last) override {
+    if (begin_ == end_) begin_ = first;
+    end_ = last;
+    catch_up();
+    for (Seq row = first; row < last; ++row) {
+      if (!window_.joinable[row]) continue;
+      for_each_list(row, [row](std::vector<Position>& list) {
+        list.insert(std::lower_bound(list.begin(), list.end(), identifier(row)), identifier(row));
+      });
+    }
+  }
+
+  void expire_before(Seq row) override {
+    catch_up();
+    row = std::min(row, end_);
+    for (; begin_ < row; ++begin_) forget(begin_);
+  }
+
+  void truncate(Seq row) override {
+    catch_up();
+    row = std::max(row, begin_);
+    while (end_ > row) forget(--end_);
+  }
+
+  std::size_t probe(const ProbeRun& run, Pairs& pairs, Work& work) override {
+    catch_up();
+    return for_each_request(run, window_, pairs, work, [&](Seq row, LiveRange range) {
+      probe_row(std::get<SetColumn>(run.own->columns[0]), row, range, run.own_is_left, pairs, work);
+    });
+  }
+
+  [[nodiscard]] std::size_t bytes() const override {
+    std::size_t total = merge_->bytes() + lists_.capacity() * sizeof(lists_[0]) + empty_.capacity() * sizeof(Position);
+    for (const auto& list : lists_) total += list.capacity() * sizeof(Position);
+    return total;
+  }
+
+ private:
+  [[nodiscard]] const SetColumn& sets() const { return std::get<SetColumn>(window_.columns[0]); }
+
+  // The lists a row stands in: one per item, or the list of empty sets.
+  template <class Visit>
+  void for_each_list(Seq row, Visit visit) {
+    const auto items = sets().set(row);
+    if (items.empty()) visit(empty_);
+    for (const Code item : items) {
+      if (item >= lists_.size()) lists_.resize(item + std::size_t{1});
+      visit(lists_[item]);
+    }
+  }
+
+  void forget(Seq row) {
+    if (!window_.joinable[row]) return;
+    for_each_list(row, [row](std::vector<Position>& list) {
+      list.erase(std::lower_bound(list.begin(), list.end(), identifier(row)));
+      if (list.size() < list.capacity() / 8) list.shrink_to_fit();
+    });
+  }
+
+  // Drops rows that the window let go without telling: their items are gone, so every list is read.
+  void catch_up() {
+    if (begin_ >= window_.begin() || begin_ >= end_) return;
+    begin_ = std::min(window_.begin(), end_);
+    const auto base = static_cast<Position>(begin_);
+    const auto alive = static_cast<Position>(end_ - begin_);
+    const auto dead = [=](Position id) { return static_cast<Position>(id * kGather - base) >= alive; };
+    std::erase_if(empty_, dead);
+    for (auto& list : lists_) std::erase_if(list, dead);
+  }
+
+  void probe_row(const SetColumn& own, Seq row, LiveRange range, bool own_is_left, Pairs& pairs, Work& work) {
+    const auto own_set = own.set(row);
+    const auto accepts = [&](std::size_t shared, std::size_t other_size) {
+      return own_is_left ? accepts_overlap(term_, shared, own_set.size(), other_size)
+                         : accepts_overlap(term_, shared, other_size, own_set.size());
+    };
+    work.lookups += own_set.size();
+    if (accepts(0, 1)) return add_all_joinable(pairs, row, window_, range.lo, range.hi);
+    const std::size_t before = pairs.size();
+    work.postings += merge(own_set, least_overlap(term_, own_set.size(), own_is_left));
+    for (std::size_t at = 0; at < found_.offsets.size(); ++at) {
+      Seq other = 0;
+      if (!in_range(found_.offsets[at], range, other)) continue;
+      ++work.comparisons;
+      if (term_.is_weighted() ? satisfies_weighted(term_, own, row, sets(), other)
+                              : accepts(found_.counts[at], sets().set_size(other))) {
+        pairs.add(row, other);
+      }
+    }
+    if (accepts(0, 0)) {
+      work.postings += empty_.size();
+      for (const Position id : empty_) {
+        Seq other = 0;
+        if (in_range(id, range, other)) pairs.add(row, other);
+      }
+    }
+    std::sort(pairs.other.begin() + static_cast<std::ptrdiff_t>(before), pairs.other.end());
+  }
+
+  std::uint64_t merge(std::span<const Code> items, std::size_t least) {
+    views_.clear();
+    for (const Code item : items) {
+      if (item < lists_.size()) views_.push_back({lists_[item].data(), lists_[item].size(), nullptr});
+    }
+    return merge_->run({.lists = views_, .least = std::max<std::size_t>(least, 1), .exact = true}, found_);
+  }
+
+  static bool in_range(Position id, LiveRange range, Seq& row) {
+    const Position offset = id * kGather - static_cast<Position>(range.lo);
+    row = range.lo + offset;
+    return row < range.hi;
+  }
+
+  const Window& window_;
+  const Term term_;
+  std::unique_ptr<Merge> merge_;
+  std::vector<std::vector<Position>> lists_;  // by item; identifiers, ascending
+  std::vector<Position> empty_;               // rows with empty sets, the same way
+  // Rows in the lists.
+  Seq begin_ = 0;
+  Seq end_ = 0;
+  std::vector<PostingView> views_;
+  Candidates found_;
+};
+
+}  // namespace
+
+std::unique_ptr<Index> make_inverted_by_id_index(const Window& window, const Term& term) {
+  // Rows that share nothing match too: there is nothing to look up.
+  if (term.is_weighted() && !(term.at_least > 0)) return make_scan_index(window, term);
+  return std::make_unique<InvertedByIdIndex>(window, term);
+}
+
 }  // namespace watersmeet

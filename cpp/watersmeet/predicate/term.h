@@ -5,6 +5,7 @@
 // Arithmetic here is the definition (DESIGN.md section 2): indexes must agree with it exactly.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -62,7 +63,8 @@ struct Term {
 [[nodiscard]] inline std::size_t least_overlap(const Term& term, std::size_t own_size, bool own_is_left) {
   switch (term.kind) {
     case TermKind::kOverlap:
-      return static_cast<std::size_t>(term.at_least);
+      // Beyond own_size nothing matches; the cap keeps the conversion defined.
+      return static_cast<std::size_t>(std::clamp(std::ceil(term.at_least), 0.0, static_cast<double>(own_size) + 1));
     case TermKind::kSubset:
       return own_is_left ? own_size : 0;
     case TermKind::kSuperset:
