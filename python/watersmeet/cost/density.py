@@ -1,0 +1,101 @@
+"""Sharing memory by what will match: windows shortened where their rows find few partners.
+
+Extends [Kang] 4.3, where every row of a window is as likely to match as any other. Here the likelihood is
+measured per age ([Gedik] IV-B): a window may be productive at an age that a shorter one would never reach,
+so the two lengths are chosen together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from watersmeet.cost import _check
+from watersmeet.cost._check import Pair
+from watersmeet.errors import ConfigError
+
+__all__ = ["WindowShares", "split_memory_by_density"]
+
+
+@dataclass(frozen=True, slots=True)
+class WindowShares:
+    """How long to keep the rows of each stream, and the share of the full windows' results that remains."""
+
+    windows: Pair
+    rows: Pair
+    results_per_s: float
+    kept_share: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Earnings:
+    """What a window earns by its length: results per second, linear inside each cell of age."""
+
+    rate: float
+    cell: float
+    totals: tuple[float, ...]  # results per second of the first n cells
+
+    @property
+    def span(self) -> float:
+        return self.cell * (len(self.totals) - 1)
+
+    def of(self, window: float) -> float:
+        cells = min(window / self.cell, float(len(self.totals) - 1))
+        whole = min(int(cells), len(self.totals) - 2)
+        return self.totals[whole] + (cells - whole) * (self.totals[whole + 1] - self.totals[whole])
+
+    def length(self, rows: float) -> float:
+        """The window that so many rows fill, at most the one asked for."""
+        return min(self.span, rows / self.rate) if self.rate else self.span
+
+
+def split_memory_by_density(
+    rates: Pair, rows: float, *, densities: tuple[Sequence[float], Sequence[float]], cell: float
+) -> WindowShares:
+    """The windows, `rows` together, that give the most results, given how likely rows of each age match.
+
+    rates       rows per second of each stream
+    densities   per stream, matches per comparison in each cell of its window, youngest first; the number of
+                cells is the window asked for
+    cell        seconds of age that a cell spans
+
+    Along the memory bound the output is linear but where one of the windows ends at a cell's edge, so those
+    windows are tried and nothing else. Equal outputs are decided for the windows nearest each other.
+    """
+    rates = _check.pair(rates, argument="rates")
+    rows = _check.at_least(rows, 0.0, argument="rows")
+    cell = _check.positive(cell, argument="cell")
+    if len(densities) != 2:
+        raise ConfigError(f"densities={densities!r}: expected two sequences, one per stream")
+    first, second = (_earnings(rates, densities[stream], stream, cell) for stream in (0, 1))
+    full = first.of(first.span) + second.of(second.span)
+    windows = max(
+        _edges(first, second, rows),
+        key=lambda each: (round(_earned(first, second, each), 9), -abs(each[0] - each[1])),
+    )
+    earned = _earned(first, second, windows)
+    kept_rows = rates[0] * windows[0], rates[1] * windows[1]
+    return WindowShares(windows, kept_rows, earned, earned / full if full else 1.0)
+
+
+def _earnings(rates: Pair, densities: Sequence[float], stream: int, cell: float) -> _Earnings:
+    matches = _check.numbers(densities, argument=f"densities[{stream}]")
+    per_cell = rates[0] * rates[1] * cell
+    return _Earnings(rates[stream], cell, (0.0, *accumulate(per_cell * density for density in matches)))
+
+
+def _edges(first: _Earnings, second: _Earnings, rows: float) -> list[Pair]:
+    """Every pair of windows on the memory bound of which one ends at a cell's edge."""
+    windows: list[Pair] = []
+    for cells in range(len(first.totals)):
+        window = first.length(min(rows, first.rate * first.cell * cells)) if first.rate else first.span
+        windows.append((window, second.length(rows - first.rate * window)))
+    for cells in range(len(second.totals)):
+        window = second.length(min(rows, second.rate * second.cell * cells)) if second.rate else second.span
+        windows.append((first.length(rows - second.rate * window), window))
+    return windows
+
+
+def _earned(first: _Earnings, second: _Earnings, windows: Pair) -> float:
+    return first.of(windows[0]) + second.of(windows[1])

@@ -1,0 +1,114 @@
+"""Unit costs: nanoseconds per elementary operation of each structure, by kind of predicate and window size.
+
+[Kang] weighs rows touched by two constants, C_n and C_h. A machine with caches and vector units needs more of
+them: each structure has a cost per probe, look-up, row scanned, entry read, pair found, row inserted and row
+expired, and these change with the size of the window, since a large one lies further from the processor.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass, field, fields
+from itertools import pairwise
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias
+
+from watersmeet.cost import _check
+from watersmeet.errors import ConfigError
+
+__all__ = ["KINDS", "STRUCTURES", "CostCurve", "Kind", "OperationCosts", "Structure", "UnitCosts"]
+
+Kind: TypeAlias = Literal["equal", "band", "overlap", "weighted", "every"]
+Structure: TypeAlias = Literal[
+    "scan", "hash", "inverted/heap", "inverted/count", "inverted/bitmap", "inverted-by-id"
+]
+KINDS: Final[tuple[Kind, ...]] = ("equal", "band", "overlap", "weighted", "every")
+_INVERTED: Final[tuple[Structure, ...]] = ("scan", "inverted/heap", "inverted/count", "inverted/bitmap")
+# What a window may be kept as, by kind of predicate. "inverted-by-id" is a baseline and is never advised.
+STRUCTURES: Final[Mapping[Kind, tuple[Structure, ...]]] = MappingProxyType(
+    {
+        "equal": ("scan", "hash"),
+        "band": ("scan", "hash"),
+        "overlap": _INVERTED,
+        "weighted": _INVERTED,
+        "every": ("scan",),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperationCosts:
+    """Nanoseconds of each operation of one structure; an operation that it does not have costs nothing."""
+
+    probe: float = 0.0  # one row that looks into the window, whatever it finds
+    look_up: float = 0.0  # one key or item looked up
+    row: float = 0.0  # one row of the window scanned
+    block: float = 0.0  # one block of the scan that holds a match
+    step: float = 0.0  # one entry of a chain or posting list read; in a heap, per level
+    word: float = 0.0  # one word of a bitmap or counter row
+    match: float = 0.0  # one pair found
+    insert: float = 0.0  # one row taken in
+    expire: float = 0.0  # one row dropped
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            _check.at_least(getattr(self, each.name), 0.0, argument=f"OperationCosts({each.name})")
+
+
+@dataclass(frozen=True, slots=True)
+class CostCurve:
+    """Operation costs at some window sizes, in rows; linear in the logarithm of the size between two."""
+
+    points: tuple[tuple[float, OperationCosts], ...]
+
+    def __post_init__(self) -> None:
+        sizes = [size for size, _ in self.points]
+        if not sizes or any(size <= 0 for size in sizes) or sizes != sorted(set(sizes)):
+            raise ConfigError(f"CostCurve sizes {sizes!r}: expected ascending numbers of rows above 0")
+
+    @classmethod
+    def flat(cls, costs: OperationCosts) -> CostCurve:
+        """The same costs at every size."""
+        return cls(((1.0, costs),))
+
+    def at(self, rows: float) -> OperationCosts:
+        """The costs in a window of so many rows; those of the nearest size beyond either end."""
+        if rows <= self.points[0][0]:
+            return self.points[0][1]
+        for (low, below), (high, above) in pairwise(self.points):
+            if rows <= high:
+                weight = math.log(rows / low) / math.log(high / low)
+                values = zip(fields(below), astuple(below), astuple(above), strict=True)
+                return OperationCosts(**{f.name: b + weight * (a - b) for f, b, a in values})
+        return self.points[-1][1]
+
+
+def _defaults() -> Mapping[tuple[Kind, Structure], CostCurve]:
+    from watersmeet.cost.default_costs import DEFAULT_CURVES
+
+    return DEFAULT_CURVES
+
+
+@dataclass(frozen=True, slots=True)
+class UnitCosts:
+    """All unit costs of a machine. Without arguments: those of default_costs.py, measured elsewhere."""
+
+    curves: Mapping[tuple[Kind, Structure], CostCurve] = field(default_factory=_defaults)
+    ingest: float = 60.0  # one row read, ordered and appended, whatever the structures
+    measured: bool = False  # on this machine
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "curves", MappingProxyType(dict(self.curves)))
+        _check.at_least(self.ingest, 0.0, argument="UnitCosts(ingest)")
+
+    def of(self, kind: Kind, structure: Structure, *, rows: float) -> OperationCosts:
+        """The costs of a structure that holds a window of so many rows, for one kind of predicate."""
+        try:
+            return self.curves[kind, structure].at(rows)
+        except KeyError:
+            raise ConfigError(f"{structure!r} for {kind!r}: no unit costs are known") from None
+
+    def structures(self, kind: Kind) -> tuple[Structure, ...]:
+        """The structures that may be advised for a kind of predicate, of which the costs are known."""
+        return tuple(each for each in STRUCTURES[kind] if (kind, each) in self.curves)
