@@ -1,0 +1,82 @@
+"""The steady state of a plan whose states depend on its allocation ([JAQPOT] Appendix A, SPEC J9).
+
+Where rows leave a state by age, the state holds what enters it times how long it stays. What enters depends
+on the probes allowed below it, and the best probes depend on what the states hold: a fixed point. How long a
+row stays is taken from the join with everything processed, size over insertion rate (Little's law); which
+rows enter changes little about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from watersmeet.plan.allocation import Allocation, from_probes
+from watersmeet.plan.plan import Plan
+from watersmeet.plan.policy import Policy, allocate
+from watersmeet.plan.tree import TreeLike
+from watersmeet.plan.workload import Workload
+
+__all__ = ["Steady", "settle", "steady_state"]
+
+_MOST_ROUNDS = 60
+_CLOSE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Steady:
+    """A plan with the states that its own allocation brings about.
+
+    `settled` is False where no allocation of the policy was found that its own states would lead to again: it
+    swings between paths. The allocation is then the best of those on the way.
+    """
+
+    plan: Plan
+    allocation: Allocation
+    rounds: int
+    settled: bool
+
+
+def steady_state(workload: Workload, tree: TreeLike, *, budget: float, policy: Policy = "jaqpot") -> Steady:
+    """The allocation of a budget and the states that follow from it, by damped iteration.
+
+    Every allocation on the way is judged by what it really comes to, in the states that it makes itself.
+    """
+    plan = workload.plan(tree)
+    best: Steady | None = None
+    for rounds in range(1, _MOST_ROUNDS + 1):
+        chosen = allocate(plan, budget=budget, policy=policy)
+        own_plan = settle(workload, plan, chosen.probes)
+        own = from_probes(own_plan, chosen.probes, policy=policy, budget=budget)
+        settled = _close(plan.states, own_plan.states)
+        if best is None or settled or own.throughput > best.allocation.throughput:
+            best = Steady(own_plan, chosen if settled else own, rounds, settled)
+        if settled:
+            break
+        step = 1.0 if rounds < _MOST_ROUNDS // 3 else 0.3
+        states = {
+            name: plan.states[name] + step * (own_plan.states[name] - plan.states[name])
+            for name in plan.tree.susceptible
+        }
+        plan = workload.plan(plan.tree, states=states)
+    assert best is not None
+    return best
+
+
+def settle(workload: Workload, plan: Plan, allowances: Mapping[str, float]) -> Plan:
+    """The plan with the states that these allowances bring about, from the leaves up."""
+    available, states = dict(workload.rates), dict(workload.windows)
+    for join in plan.tree.joins[:-1]:
+        share = plan.selectivity[join.name][0]
+        made = sum(
+            min(allowances[node.name], available[node.name]) * share * states[join.partner(node.name).name]
+            for node in join.inputs or ()
+        )
+        everything = workload.made_per_s(join.streams)
+        available[join.name] = made
+        states[join.name] = made * workload.size(join.streams) / everything if everything else 0.0
+    return workload.plan(plan.tree, states=states)
+
+
+def _close(have: Mapping[str, float], wanted: Mapping[str, float]) -> bool:
+    return all(abs(have[name] - size) <= _CLOSE * max(1.0, size) for name, size in wanted.items())
