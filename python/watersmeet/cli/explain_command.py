@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 import itertools
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from watersmeet.cli.explain_rates import Told, explain_from_rates
 from watersmeet.cli.failures import guarded
 from watersmeet.cli.files import open_source, resolve_format
-from watersmeet.cli.options import JoinOptions, pair
+from watersmeet.cli.options import JoinOptions
 from watersmeet.cli.streaming import Side, drive
 from watersmeet.errors import ConfigError
 
@@ -26,9 +26,16 @@ def explain(
     window: Annotated[str | None, typer.Option(help="Window: 10s, or left,right: 10s,1m.")] = None,
     between: Annotated[str | None, typer.Option(help="Instead of --window, e.g. -2s,1s.")] = None,
     rates: Annotated[
-        str | None, typer.Option(help="Rows per second, left,right: adds what the cost model predicts.")
+        str | None, typer.Option(help="Rows per second, left,right: the cost model answers, nothing is run.")
     ] = None,
-    keys: Annotated[str, typer.Option(help="Different keys per window, left,right, for --rates.")] = "1000",
+    keys: Annotated[
+        str, typer.Option(help="Different keys (or items) per window, left,right, for --rates.")
+    ] = "1000",
+    items: Annotated[str, typer.Option(help="Items per set, left,right, for --rates.")] = "5",
+    selectivity: Annotated[
+        float | None, typer.Option(help="Share of the pairs that match, for --rates.", min=0.0, max=1.0)
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     time: Annotated[str, typer.Option(help="Time column, or left,right.")] = "ts",
     time_unit: Annotated[str, typer.Option(help="Unit of integer times: s, ms, us or ns.")] = "us",
     how: Annotated[str, typer.Option(help="inner, left, right, full, semi or anti.")] = "inner",
@@ -38,17 +45,23 @@ def explain(
 ) -> None:
     """Print how a join would be run: index, algorithm per direction, cost.
 
-    With A and B their first rows are joined, so that measured figures stand beside the predicted ones.
+    With --rates nothing is run: the cost model answers from rates and windows alone. With A and B their first
+    rows are joined, so that measured figures stand beside the predicted ones.
     """
     options = JoinOptions(on, window, between, time, time_unit, how, index, "_right", None)
-    live = options.build()
     if (left is None) != (right is None):
         raise ConfigError("expected both inputs or none")
+    if rates is not None and left is None:
+        told = Told(rates, keys, items, selectivity)
+        explanation: Any = explain_from_rates(options, told)
+        typer.echo(explanation.to_json() if json else str(explanation))
+        return
+    if rates is not None:
+        raise ConfigError("--rates: expected without inputs; with them rates are measured")
+    live = options.build()
     if left is not None and right is not None:
         _look(live, (left, right), options, format=format, rows=rows)
-    typer.echo(str(live.explain()))
-    if rates is not None:
-        typer.echo(_predicted(options, rates, keys))
+    typer.echo(str(live.explain(format="json") if json else live.explain()))
 
 
 def _look(live: Any, paths: tuple[str, str], options: JoinOptions, *, format: str | None, rows: int) -> None:
@@ -62,37 +75,3 @@ def _look(live: Any, paths: tuple[str, str], options: JoinOptions, *, format: st
     pushes = max(2, rows // batch_rows)
     for _ in itertools.islice(drive(live, (sides[0], sides[1])), pushes):
         pass
-
-
-def _predicted(options: JoinOptions, rates: str, keys: str) -> str:
-    """The cost model's four combinations of hashed and scanned windows, cheapest first."""
-    try:
-        cost: Any = importlib.import_module("watersmeet.cost")
-    except ModuleNotFoundError:
-        raise ConfigError("--rates: the cost model (watersmeet.cost) is not part of this version") from None
-    windows = options.windows()
-    if windows is None or not all(span.is_time for span in windows):
-        raise ConfigError("--rates: expected a --window of time; the cost model knows no other")
-    model = cost.Model(
-        rates=pair(rates, option="--rates", read=_positive("--rates")),
-        windows=(windows[0].seconds, windows[1].seconds),
-        buckets=pair(keys, option="--keys", read=_positive("--keys")),
-    )
-    names = ("hash", "scan")
-    lines = ["predicted cost per second, in comparisons (left window, right window):"]
-    for left, right in sorted(itertools.product(names, names), key=lambda choice: model.cost(*choice)):
-        lines.append(f"  {left:>4}, {right:<4}  {model.cost(left, right):>18,.1f}")
-    return "\n".join(lines)
-
-
-def _positive(option: str) -> Any:
-    def read(text: str) -> float:
-        try:
-            number = float(text)
-        except ValueError:
-            number = -1.0
-        if not 0 < number < float("inf"):
-            raise ConfigError(f"{option} {text!r}: expected a number above 0")
-        return number
-
-    return read

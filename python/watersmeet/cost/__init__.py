@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from watersmeet.cost.calibration import Calibration, CalibrationLine, Observation
 from watersmeet.cost.choice import IndexChoice, Switch, choose_index, choose_structure, worth_switching
 from watersmeet.cost.crossover import crossover, crossover_ratio
 from watersmeet.cost.density import WindowShares, split_memory_by_density
+from watersmeet.cost.estimate import estimate_loads, kind_of
+from watersmeet.cost.explanation import DirectionPlan, Explanation, explain_direction
 from watersmeet.cost.memory import Shares, split_memory, split_memory_and_rates
 from watersmeet.cost.model import Algorithm, Invalidation, Model, output_rate
 from watersmeet.cost.regulate import regulate
@@ -13,12 +16,17 @@ from watersmeet.cost.work import DirectionLoad, Work, predicted_cost, probe_work
 
 __all__ = [
     "Algorithm",
+    "Calibration",
+    "CalibrationLine",
     "CostCurve",
     "DirectionLoad",
+    "DirectionPlan",
+    "Explanation",
     "IndexChoice",
     "Invalidation",
     "Kind",
     "Model",
+    "Observation",
     "OperationCosts",
     "Shares",
     "Structure",
@@ -30,6 +38,9 @@ __all__ = [
     "choose_structure",
     "crossover",
     "crossover_ratio",
+    "estimate_loads",
+    "explain_direction",
+    "kind_of",
     "output_rate",
     "predicted_cost",
     "probe_work",

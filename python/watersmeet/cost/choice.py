@@ -116,7 +116,7 @@ def _reason(load: DirectionLoad, ranked: Mapping[Structure, float]) -> str:
         return f"{best}: nothing else serves this predicate; {touched}"
     against = f"{seconds(ranked[best])} of processor time per second against {seconds(ranked[others[0]])}"
     more = _ratio(ranked[others[0]], ranked[best])
-    return f"{best}: {against} for {others[0]} ({more}); {touched}; {_upkeep(load, best)}"
+    return f"{best}: {against} for {others[0]}{more}; {touched}; {_upkeep(load, best)}"
 
 
 def _touched(load: DirectionLoad, structure: Structure) -> str:
@@ -128,7 +128,7 @@ def _touched(load: DirectionLoad, structure: Structure) -> str:
     read = f"{load.items:.3g} look-up{'' if load.items == 1.0 else 's'}"
     if structure == "inverted/bitmap" and not work.step:
         return f"a probe makes {read} and reads {work.word:,.0f} bitmap words over {rows}"
-    return f"a probe makes {read} and reads {load.listed:,.3g} entries, where a scan reads {rows}"
+    return f"a probe makes {read} and reads {_count(load.listed)} entries, where a scan reads {rows}"
 
 
 def _upkeep(load: DirectionLoad, structure: Structure) -> str:
@@ -136,11 +136,15 @@ def _upkeep(load: DirectionLoad, structure: Structure) -> str:
         return "its rows do not change"
     probes = load.probing_rate / load.window_rate
     if structure == "scan" and probes < 1.0:
-        return f"{1.0 / probes:.3g} rows come and go between two probes" if probes else "nobody probes it"
-    return f"{probes:.3g} probes for each row that comes and goes"
+        return f"{_count(1.0 / probes)} rows come and go between two probes" if probes else "nobody probes it"
+    return f"{_count(probes)} probes for each row that comes and goes"
+
+
+def _count(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100.0 else f"{value:.3g}"
 
 
 def _ratio(worse: float, best: float) -> str:
     if best <= 0.0 or not math.isfinite(worse / best):
-        return "free"
-    return f"{worse / best:.3g} x"
+        return ""
+    return f" ({worse / best:.3g} x)"

@@ -11,7 +11,7 @@ from typing import Final
 
 from watersmeet.cost.unit_costs import CostCurve, Kind, OperationCosts, Structure
 
-__all__ = ["DEFAULT_CURVES"]
+__all__ = ["DEFAULT_CURVES", "DEFAULT_INGEST"]
 
 _SIZES: Final = (1e3, 1e5, 1e6)
 
@@ -64,4 +64,8 @@ DEFAULT_CURVES: Final[Mapping[tuple[Kind, Structure], CostCurve]] = MappingProxy
         ),
         ("every", "scan"): _curve(growth=_SAME, probe=8, match=2),
     }
+)
+
+DEFAULT_INGEST: Final[Mapping[Kind, float]] = MappingProxyType(
+    {"equal": 20.0, "band": 20.0, "overlap": 150.0, "weighted": 200.0, "every": 15.0}
 )

@@ -48,8 +48,8 @@ class OperationCosts:
     step: float = 0.0  # one entry of a chain or posting list read; in a heap, per level
     word: float = 0.0  # one word of a bitmap or counter row
     match: float = 0.0  # one pair found
-    insert: float = 0.0  # one row taken in
-    expire: float = 0.0  # one row dropped
+    insert: float = 0.0  # one row taken in, beyond what a scanned window pays
+    expire: float = 0.0  # one row dropped, the same
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -84,23 +84,32 @@ class CostCurve:
         return self.points[-1][1]
 
 
-def _defaults() -> Mapping[tuple[Kind, Structure], CostCurve]:
+def _default_curves() -> Mapping[tuple[Kind, Structure], CostCurve]:
     from watersmeet.cost.default_costs import DEFAULT_CURVES
 
     return DEFAULT_CURVES
+
+
+def _default_ingest() -> Mapping[Kind, float]:
+    from watersmeet.cost.default_costs import DEFAULT_INGEST
+
+    return DEFAULT_INGEST
 
 
 @dataclass(frozen=True, slots=True)
 class UnitCosts:
     """All unit costs of a machine. Without arguments: those of default_costs.py, measured elsewhere."""
 
-    curves: Mapping[tuple[Kind, Structure], CostCurve] = field(default_factory=_defaults)
-    ingest: float = 60.0  # one row read, ordered and appended, whatever the structures
+    curves: Mapping[tuple[Kind, Structure], CostCurve] = field(default_factory=_default_curves)
+    # One row read, ordered and appended to a scanned window: what every row costs, whatever the choice.
+    ingest: Mapping[Kind, float] = field(default_factory=_default_ingest)
     measured: bool = False  # on this machine
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "curves", MappingProxyType(dict(self.curves)))
-        _check.at_least(self.ingest, 0.0, argument="UnitCosts(ingest)")
+        object.__setattr__(self, "ingest", MappingProxyType(dict(self.ingest)))
+        for kind, cost in self.ingest.items():
+            _check.at_least(cost, 0.0, argument=f"UnitCosts(ingest)[{kind!r}]")
 
     def of(self, kind: Kind, structure: Structure, *, rows: float) -> OperationCosts:
         """The costs of a structure that holds a window of so many rows, for one kind of predicate."""

@@ -57,7 +57,7 @@ def test_each_window_takes_its_own_cheapest_structure() -> None:
     )
     first, second = choose_index((slow, fast))
     assert (first.index, second.index) == ("hash", "scan")
-    assert "1e+04 rows come and go between two probes" in second.reason
+    assert "10,000 rows come and go between two probes" in second.reason
     assert first.cost == min(first.costs.values())
 
 

@@ -1,0 +1,108 @@
+"""What `watersmeet explain --rates` prints: the cost model's answer, before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from watersmeet.cli.options import INDEXES, JoinOptions, choice, pair
+from watersmeet.cost import (
+    Calibration,
+    Explanation,
+    Structure,
+    UnitCosts,
+    estimate_loads,
+    explain_direction,
+    kind_of,
+)
+from watersmeet.errors import ConfigError
+from watersmeet.vocabulary import Predicate
+
+__all__ = ["Told", "explain_from_rates"]
+
+_DRIVERS = ("equal", "overlap", "weighted", "band")  # a conjunction is driven by the first of these it has
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the user says of the streams, as text."""
+
+    rates: str
+    keys: str
+    items: str
+    selectivity: float | None
+
+
+def explain_from_rates(
+    options: JoinOptions, told: Told, *, calibration: Calibration | None = None
+) -> Explanation:
+    """The plan of a join of which only predicate, windows, rates and keys are known."""
+    predicate, costs = options.predicate(), UnitCosts() if calibration is None else calibration.unit_costs
+    rates = pair(told.rates, option="--rates", read=_positive("--rates"))
+    rows = _window_rows(options, rates)
+    loads = estimate_loads(
+        kind_of(_driver(predicate)),
+        rates=rates,
+        window_rows=rows,
+        keys=pair(told.keys, option="--keys", read=_positive("--keys")),
+        items=pair(told.items, option="--items", read=_positive("--items")),
+        selectivity=told.selectivity,
+    )
+    asked = pair(options.index, option="--index", read=lambda word: choice(word, INDEXES, option="--index"))
+    names = ("left", "right")
+    directions = tuple(
+        explain_direction(
+            loads[window],
+            names=(names[1 - window], names[window]),
+            unit_costs=costs,
+            structure=_structure(asked[window]),
+            asked=asked[window] != "auto",
+        )
+        for window in (1, 0)
+    )
+    facts = (f"windows of {rows[0]:,.0f} and {rows[1]:,.0f} rows at {rates[0]:g} and {rates[1]:g} rows/s",)
+    title = f"left ⋈ right on {'every pair' if predicate is None else predicate}"
+    return Explanation(title=title, facts=facts, directions=directions, calibrated=costs.measured)
+
+
+def _driver(predicate: Predicate | None) -> Predicate | None:
+    leaves = () if predicate is None else predicate.leaves
+    ranked = [leaf for kind in _DRIVERS for leaf in leaves if kind_of(leaf) == kind]
+    return ranked[0] if ranked else None
+
+
+def _structure(index: str) -> Structure | None:
+    structures: dict[str, Structure] = {
+        "scan": "scan",
+        "hash": "hash",
+        "inverted": "inverted/count",
+        "inverted-by-id": "inverted-by-id",
+    }
+    return structures.get(index)
+
+
+def _window_rows(options: JoinOptions, rates: tuple[float, float]) -> tuple[float, float]:
+    windows, bounds = options.windows(), options.bounds()
+    if windows is None:
+        low, high = bounds or (None, None)
+        if low is None or high is None:
+            raise ConfigError("expected --window or --between")
+        return rates[0] * max(0.0, high.seconds), rates[1] * max(0.0, -low.seconds)
+    first, second = (
+        rate * span.seconds if span.is_time else float(span.amount)
+        for rate, span in zip(rates, windows, strict=True)
+    )
+    return first, second
+
+
+def _positive(option: str) -> Callable[[str], float]:
+    def read(text: str) -> float:
+        try:
+            number = float(text)
+        except ValueError:
+            number = -1.0
+        if not 0 < number < float("inf"):
+            raise ConfigError(f"{option} {text!r}: expected a number above 0")
+        return number
+
+    return read

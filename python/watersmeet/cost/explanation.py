@@ -1,0 +1,151 @@
+"""Explanation: how a join is run, direction by direction, at what predicted and measured cost, and why."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from watersmeet.cost.choice import IndexChoice, choose_structure, seconds
+from watersmeet.cost.unit_costs import Structure, UnitCosts
+from watersmeet.cost.work import DirectionLoad, predicted_cost
+
+__all__ = ["DirectionPlan", "Explanation", "explain_direction"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DirectionPlan:
+    """One direction: `probing` rows look into the window of `window`, kept as `structure`.
+
+    predicted   seconds of processor time per second of stream time, by the cost model; None: rates unknown
+    measured    the same by the clock; None: nothing has run yet
+    costs       predicted cost of every structure that could serve, cheapest first
+    """
+
+    probing: str
+    window: str
+    structure: str
+    asked: bool  # by the user, rather than chosen here
+    reason: str
+    load: DirectionLoad | None = None
+    predicted: float | None = None
+    measured: float | None = None
+    costs: Mapping[Structure, float] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        load = self.load
+        return {
+            "probing": self.probing,
+            "window": self.window,
+            "structure": self.structure,
+            "chosen_by": "user" if self.asked else "cost model",
+            "reason": self.reason,
+            "predicted_s_per_s": self.predicted,
+            "measured_s_per_s": self.measured,
+            "costs_s_per_s": dict(self.costs),
+            "load": None if load is None else {name: getattr(load, name) for name in load.__slots__},
+        }
+
+    def lines(self) -> list[str]:
+        """What a tree shows below the direction's name."""
+        found = [f"{self.structure}, {'as asked' if self.asked else 'chosen by the cost model'}"]
+        costs = [
+            f"{word} {seconds(value)} of processor time per second"
+            for word, value in (("predicted", self.predicted), ("measured", self.measured))
+            if value is not None
+        ]
+        if costs:
+            found.append(", ".join(costs))
+        if len(self.costs) > 1:
+            found.append("  ".join(f"{name} {seconds(cost)}" for name, cost in self.costs.items()))
+        return [*found, f"why: {self.reason}"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """The whole join: what is joined, and its directions. `str` of it is a tree."""
+
+    title: str
+    facts: tuple[str, ...] = ()
+    directions: tuple[DirectionPlan, ...] = ()
+    calibrated: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return {
+            "join": self.title,
+            "facts": list(self.facts),
+            "calibrated": self.calibrated,
+            "directions": [each.to_dict() for each in self.directions],
+        }
+
+    def to_json(self) -> str:
+        """The explanation as JSON."""
+        return json.dumps(self.to_dict(), indent=1)
+
+    def __str__(self) -> str:
+        branches = [[fact] for fact in self.facts]
+        branches += [[f"{each.probing} → {each.window}", *each.lines()] for each in self.directions]
+        origin = "measured on this machine" if self.calibrated else "defaults; run `watersmeet calibrate`"
+        branches.append([f"unit costs: {origin}"])
+        lines = [self.title]
+        for at, (head, *rest) in enumerate(branches):
+            last = at == len(branches) - 1
+            lines.append(f"{'└─' if last else '├─'} {head}")
+            lines += [f"{' ' if last else '│'}     {line}" for line in rest]
+        return "\n".join(lines)
+
+
+def explain_direction(
+    load: DirectionLoad | None,
+    *,
+    names: tuple[str, str],
+    unit_costs: UnitCosts,
+    structure: Structure | None = None,
+    asked: bool = False,
+    measured: float | None = None,
+) -> DirectionPlan:
+    """The plan of one direction.
+
+    names       the probing stream and the stream of the window
+    structure   what the window is kept as; None: what the model would choose
+    asked       by the user, whatever the model says
+    """
+    if load is None:
+        reason = "asked for" if asked else "the usual one for this predicate; rates are not known yet"
+        return DirectionPlan(
+            probing=names[0], window=names[1], structure=structure or "scan", asked=asked, reason=reason
+        )
+    choice = choose_structure(load, unit_costs=unit_costs)
+    kept: Structure = structure or choice.structure
+    return DirectionPlan(
+        probing=names[0],
+        window=names[1],
+        structure=kept,
+        asked=asked,
+        reason=_reason(choice, kept, asked),
+        load=load,
+        predicted=_predicted(load, kept, choice, unit_costs),
+        measured=measured,
+        costs=choice.costs,
+    )
+
+
+def _predicted(
+    load: DirectionLoad, kept: Structure, choice: IndexChoice, unit_costs: UnitCosts
+) -> float | None:
+    if kept in choice.costs:
+        return choice.costs[kept]
+    if (load.kind, kept) not in unit_costs.curves:
+        return None
+    return predicted_cost(load, kept, unit_costs.of(load.kind, kept, rows=load.window_rows))
+
+
+def _reason(choice: IndexChoice, kept: Structure, asked: bool) -> str:
+    if kept == choice.structure:
+        return choice.reason
+    if asked:
+        return f"asked for; the model would take {choice.reason}"
+    return f"changing it does not pay yet; the model would take {choice.reason}"

@@ -1,0 +1,56 @@
+"""Unit costs from timings: least squares of the relative error, no cost below 0.
+
+The runs of one structure at one size make few different operations, so every set of operations that could
+have a cost is tried: exact, and there are at most a hundred of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import astuple, fields
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from watersmeet.cost.unit_costs import OperationCosts
+from watersmeet.cost.work import Work
+from watersmeet.errors import ConfigError
+
+__all__ = ["fit_costs"]
+
+_FloatArray = npt.NDArray[np.float64]
+
+
+def fit_costs(works: Sequence[Work], nanoseconds: Sequence[float]) -> OperationCosts:
+    """The costs, none negative, under which the works take most nearly the times given."""
+    if len(works) != len(nanoseconds) or not works:
+        raise ConfigError(
+            f"fit: {len(works)} works and {len(nanoseconds)} times: expected as many, at least 1"
+        )
+    # A difference of two timings can be below 0; it says that the operation costs next to nothing.
+    times = np.maximum(np.asarray(nanoseconds, dtype=np.float64), 1e-3)
+    counts = np.asarray([astuple(work) for work in works], dtype=np.float64) / times[:, None]
+    used = [int(at) for at in np.flatnonzero(counts.any(axis=0))]
+    values = np.zeros(counts.shape[1])
+    values[used] = _not_negative(counts[:, used])
+    names = [each.name for each in fields(OperationCosts)]
+    return OperationCosts(**{name: float(value) for name, value in zip(names, values, strict=True)})
+
+
+def _not_negative(counts: _FloatArray) -> _FloatArray:
+    """The solution of counts @ x = 1 with the smallest squared error among those without negative entries."""
+    scale = np.abs(counts).max(axis=0)
+    scaled, columns = counts / scale, counts.shape[1]
+    best, best_error = np.zeros(columns), float(counts.shape[0])
+    for size in range(1, columns + 1):
+        for chosen in combinations(range(columns), size):
+            part = scaled[:, chosen]
+            solution = np.linalg.lstsq(part, np.ones(len(part)), rcond=None)[0]
+            error = float(np.sum((part @ solution - 1.0) ** 2))
+            # A larger set must earn its place: equal errors leave the simpler explanation.
+            if (solution >= 0.0).all() and error < best_error * (1.0 - 1e-9) - 1e-15:
+                best = np.zeros(columns)
+                best[list(chosen)] = solution
+                best_error = error
+    return np.asarray(best / scale, dtype=np.float64)

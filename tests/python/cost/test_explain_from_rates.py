@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import json
+
+from typer.testing import CliRunner, Result
+
+from watersmeet.cli import app
+
+
+def explain(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["explain", *arguments])
+
+
+def test_a_fast_stream_is_scanned_and_a_slow_one_hashed_before_anything_runs() -> None:
+    result = explain("--on", "equal(key)", "--window", "1s", "--rates", "10,100000", "--keys", "100")
+    assert result.exit_code == 0, result.output
+    assert "left → right" in result.stdout
+    assert result.stdout.count("why: ") == 2
+    assert "scan, chosen by the cost model" in result.stdout
+    assert "windows of 10 and 100,000 rows at 10 and 100000 rows/s" in result.stdout
+
+
+def test_json_is_for_programs() -> None:
+    result = explain(
+        "--on", "overlap(tags, 3) & equal(city)", "--window", "1m,500i", "--rates", "100", "--json"
+    )
+    found = json.loads(result.stdout)
+    assert found["join"].startswith("left ⋈ right on overlap(")
+    loads = {each["window"]: each["load"] for each in found["directions"]}
+    assert loads["left"]["window_rows"] == 6000
+    assert loads["right"]["window_rows"] == 500
+    assert loads["left"]["kind"] == "equal"
+
+
+def test_an_index_that_was_asked_for_is_kept() -> None:
+    result = explain(
+        "--on", "equal(key)", "--between=-5s,1s", "--rates", "1000", "--keys", "9", "--index", "scan,hash"
+    )
+    assert result.exit_code == 0, result.output
+    assert "hash, as asked" in result.stdout
+    assert "scan, as asked" in result.stdout
+    assert "windows of 1,000 and 5,000 rows" in result.stdout
+
+
+def test_bad_rates_end_with_a_message() -> None:
+    result = explain("--on", "equal(key)", "--window", "1s", "--rates", "0,5")
+    assert result.exit_code == 2
+    assert "--rates '0': expected a number above 0" in result.stderr
+    assert explain("--on", "equal(key)", "--rates", "5").exit_code == 2
