@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 from watersmeet.errors import ConfigError
 from watersmeet.plan.policy import Policy
@@ -64,27 +63,43 @@ def _under(workload: Workload, tree: Tree, *, budget: float | None, policy: Poli
 
 
 def _cheapest(workload: Workload) -> Nested:
-    """The tree with the fewest rows between joins: the best split of every set, from small sets to large."""
+    """The tree with the fewest rows between joins: the best split of every set, from small sets to large.
+
+    Sets are bit masks; a set's numbers come before those of the sets that contain it.
+    """
     streams = workload.streams
-    best: dict[frozenset[str], tuple[float, Nested]] = {frozenset((name,)): (0.0, name) for name in streams}
-    for count in range(2, len(streams) + 1):
-        for members in combinations(streams, count):
-            own = workload.made_per_s(members) if count < len(streams) else 0.0
-            cost, tree = _best_split(members, best)
-            best[frozenset(members)] = (cost + own, tree)
-    return best[frozenset(streams)][1]
+    everything = (1 << len(streams)) - 1
+    cost = [0.0] * (everything + 1)
+    split = [0] * (everything + 1)
+    for members in range(1, everything + 1):
+        if members & (members - 1):
+            split[members] = _best_split(members, cost)
+            below = cost[split[members]] + cost[members ^ split[members]]
+            own = workload.made_per_s(_named(members, streams)) if members != everything else 0.0
+            cost[members] = below + own
+    return _tree(everything, split, streams)
 
 
-def _best_split(
-    members: Sequence[str], best: dict[frozenset[str], tuple[float, Nested]]
-) -> tuple[float, Nested]:
-    first, rest = members[0], members[1:]
-    found: tuple[float, Nested] | None = None
-    for count in range(len(rest)):
-        for companions in combinations(rest, count):
-            own = frozenset((first, *companions))
-            one, other = best[own], best[frozenset(members) - own]
-            if found is None or one[0] + other[0] < found[0]:
-                found = (one[0] + other[0], (one[1], other[1]))
-    assert found is not None
+def _best_split(members: int, cost: list[float]) -> int:
+    """The part with the lowest bit of the cheapest way to divide a set in two."""
+    lowest = members & -members
+    rest = members ^ lowest
+    best, found = float("inf"), lowest
+    other = rest
+    while other:
+        total = cost[members ^ other] + cost[other]
+        if total < best:
+            best, found = total, members ^ other
+        other = (other - 1) & rest
     return found
+
+
+def _named(members: int, streams: Sequence[str]) -> list[str]:
+    return [name for bit, name in enumerate(streams) if members >> bit & 1]
+
+
+def _tree(members: int, split: list[int], streams: Sequence[str]) -> Nested:
+    if not members & (members - 1):
+        return streams[members.bit_length() - 1]
+    own = split[members]
+    return (_tree(own, split, streams), _tree(members ^ own, split, streams))

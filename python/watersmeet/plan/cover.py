@@ -29,7 +29,8 @@ class Cover:
     """What freshness takes.
 
     rates              rows per second that must enter each state
-    paths              probes per second by path that bring them; all 0 when the budget does not suffice
+    paths              probes per second by path that bring them; where the budget does not suffice, those
+                       that bring the same share of every rate, as large as can be
     cost               probes per second, of the paths
     feasible           whether the budget and the streams' rates suffice
     needed_budget      the smallest budget that would; inf when the streams themselves bring too little
@@ -65,8 +66,8 @@ def cover(plan: Plan, budget: float) -> Cover | None:
     cost = math.inf if paths is None else sum(paths.values())
     if paths is not None and cost <= budget * (1.0 + _TOLERANCE):
         return Cover(_frozen(rates), _frozen(paths), cost, True, cost, _frozen(plan.freshness))
-    none = dict.fromkeys(plan.paths, 0.0)
-    return Cover(_frozen(rates), _frozen(none), 0.0, False, cost, _frozen(_possible(plan, slack, budget)))
+    best, freshness = _possible(plan, slack, budget)
+    return Cover(_frozen(rates), _frozen(best), sum(best.values()), False, cost, _frozen(freshness))
 
 
 def minimum_cover(plan: Plan, rates: Mapping[str, float]) -> dict[str, float] | None:
@@ -105,14 +106,19 @@ def greedy_cover(plan: Plan, rates: Mapping[str, float]) -> dict[str, float] | N
     return {stream: float(each) for stream, each in zip(plan.paths, rows * costs, strict=True)}
 
 
-def _possible(plan: Plan, slack: Mapping[str, float], budget: float) -> dict[str, float]:
-    """The freshness that this budget can keep: maximise the share of every refresh rate that is met, which is
-    1 over the stretch of every slack. Streams whose freshness is within their window start from one window.
+def _possible(
+    plan: Plan, slack: Mapping[str, float], budget: float
+) -> tuple[dict[str, float], dict[str, float]]:
+    """What this budget can do for freshness: probes per path, and the freshness that they keep.
+
+    Maximises the share of every refresh rate that is met, which is 1 over the stretch of every slack. Streams
+    whose freshness is within their window start from one window.
     """
+    none = dict.fromkeys(plan.paths, 0.0)
     start = {stream: spare if spare > 0.0 else plan.window_s(stream) for stream, spare in slack.items()}
     rates = refresh_rates(plan, start)
     if math.inf in rates.values():
-        return {}
+        return none, {}
     inserted = _inserted(plan, rates)
     costs = [path.probes_per_row for path in plan.paths.values()]
     # Variables: rows per path, then the share of the refresh rates that is met.
@@ -123,8 +129,11 @@ def _possible(plan: Plan, slack: Mapping[str, float], budget: float) -> dict[str
         np.array([0.0] * len(costs) + [-1.0]), table, np.array([0.0] * len(rates) + [budget]), limits
     )
     if found is None or found[-1] <= _TOLERANCE:
-        return {}
-    return {stream: plan.window_s(stream) + spare / float(found[-1]) for stream, spare in start.items()}
+        return none, {}
+    spent = {stream: float(rows * cost) for stream, rows, cost in zip(plan.paths, found, costs, strict=False)}
+    return spent, {
+        stream: plan.window_s(stream) + spare / float(found[-1]) for stream, spare in start.items()
+    }
 
 
 def _inserted(plan: Plan, rates: Mapping[str, float]) -> npt.NDArray[np.float64]:

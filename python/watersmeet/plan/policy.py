@@ -48,8 +48,8 @@ def allocate(plan: Plan, *, budget: float, policy: Policy = "jaqpot") -> Allocat
 
 
 def _jaqpot(plan: Plan, budget: float) -> Allocation:
-    """[JAQPOT] Algorithm 1. Where freshness cannot be kept the whole budget goes to throughput: purging keeps
-    stale results in anyway, and the cover says what would help.
+    """[JAQPOT] Algorithm 1. Where freshness cannot be kept, as much of it as can be comes first all the same:
+    a state that is not renewed empties as its rows are purged. The cover says what would help.
     """
     needed = cover(plan, budget)
     if needed is None:

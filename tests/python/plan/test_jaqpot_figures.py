@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from bench.figures.jaqpot.claims import check, read_claims
+from bench.figures.jaqpot.plans import fig2b, per_cycle
+from bench.figures.jaqpot.points import FIGURES
+from bench.figures.jaqpot.simulate import Simulation
+
+from watersmeet.plan import Policy, allocate
+
+_LONG = {"fig9"}  # twenty seconds: `watersmeet figures jaqpot` runs it
+
+
+@pytest.mark.parametrize("figure", [name for name in FIGURES if name not in _LONG])
+def test_every_claim_of_the_figure_holds(figure: str) -> None:
+    failed = [
+        (claim.says, measured) for claim, measured, holds in check(figure, FIGURES[figure]()) if not holds
+    ]
+    assert failed == []
+    assert len(read_claims(figure)) >= 10
+
+
+def test_claim_can_fail() -> None:
+    claim = read_claims("tab4")[0]
+    assert not claim.holds({claim.value: -1.0})
+
+
+@pytest.mark.parametrize("policy", ["grepp", "equal", "global-ratio"])
+def test_the_simulated_plan_makes_what_the_model_says(policy: Policy) -> None:
+    plan = per_cycle(fig2b(), cycles_per_s=10)
+    allocation = allocate(plan, budget=30, policy=policy)
+    simulation = Simulation(plan, seed=3)
+    cycles = [simulation.cycle(plan, allocation.probes) for _ in range(600)]
+    made = float(np.mean([cycle.results for cycle in cycles]))
+    spent = float(np.mean([sum(cycle.probes.values()) for cycle in cycles]))
+    assert made == pytest.approx(allocation.throughput, rel=0.05)
+    assert spent <= 30.0 + 0.1
+
+
+def test_simulation_is_a_function_of_its_seed() -> None:
+    plan = per_cycle(fig2b(), cycles_per_s=10)
+    probes = allocate(plan, budget=30, policy="equal").probes
+
+    def results(seed: int) -> list[int]:
+        simulation = Simulation(plan, seed)
+        return [simulation.cycle(plan, probes).results for _ in range(20)]
+
+    assert results(1) == results(1) != results(2)
