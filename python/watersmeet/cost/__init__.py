@@ -10,6 +10,7 @@ from watersmeet.cost.estimate import estimate_loads, kind_of
 from watersmeet.cost.explanation import DirectionPlan, Explanation, explain_direction
 from watersmeet.cost.memory import Shares, split_memory, split_memory_and_rates
 from watersmeet.cost.model import Algorithm, Invalidation, Model, output_rate
+from watersmeet.cost.observed import observed_loads, sampled_share
 from watersmeet.cost.regulate import regulate
 from watersmeet.cost.unit_costs import CostCurve, Kind, OperationCosts, Structure, UnitCosts
 from watersmeet.cost.work import DirectionLoad, Work, predicted_cost, probe_work
@@ -41,10 +42,12 @@ __all__ = [
     "estimate_loads",
     "explain_direction",
     "kind_of",
+    "observed_loads",
     "output_rate",
     "predicted_cost",
     "probe_work",
     "regulate",
+    "sampled_share",
     "split_memory",
     "split_memory_and_rates",
     "split_memory_by_density",

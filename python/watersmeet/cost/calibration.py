@@ -68,7 +68,7 @@ class Calibration:
         groups: dict[_Key, list[Observation]] = {}
         for each in observations:
             groups.setdefault((each.kind, each.structure, each.window_rows), []).append(each)
-        lines = [line for key, group in groups.items() for line in _lines(key, group)]
+        lines = [line for key in groups for line in _lines(key, _with_neighbour(groups, key))]
         return cls(tuple(lines), MappingProxyType(dict(ingest)), MappingProxyType(dict(machine)))
 
     @property
@@ -127,6 +127,21 @@ class Calibration:
             f"{kind:<8} {structure:<15} {size:>9,.0f} rows   {'   '.join(cells)}"
             for (kind, structure, size), cells in rows.items()
         )
+
+
+def _with_neighbour(groups: Mapping[_Key, list[Observation]], key: _Key) -> list[Observation]:
+    """The runs at this size, and at the next smaller one (for the smallest, the next larger).
+
+    At one size the rows scanned per probe are the same in every run, and only another size tells their cost
+    from that of the probe itself. A hashed window has no such cost, and changes more from size to size.
+    """
+    kind, structure, rows = key
+    sizes = sorted(size for one, other, size in groups if (one, other) == (kind, structure))
+    if structure == "hash" or len(sizes) == 1:
+        return groups[key]
+    at = sizes.index(rows)
+    neighbour = sizes[at - 1] if at else sizes[1]
+    return [*groups[key], *(each for each in groups[kind, structure, neighbour] if not each.work.insert)]
 
 
 def _lines(key: _Key, group: Sequence[Observation]) -> list[CalibrationLine]:
