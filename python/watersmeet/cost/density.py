@@ -32,7 +32,7 @@ class WindowShares:
 class _Earnings:
     """What a window earns by its length: results per second, linear inside each cell of age."""
 
-    rate: float
+    rate: float  # of memory: rows per second times their size
     cell: float
     totals: tuple[float, ...]  # results per second of the first n cells
 
@@ -45,13 +45,18 @@ class _Earnings:
         whole = min(int(cells), len(self.totals) - 2)
         return self.totals[whole] + (cells - whole) * (self.totals[whole + 1] - self.totals[whole])
 
-    def length(self, rows: float) -> float:
-        """The window that so many rows fill, at most the one asked for."""
-        return min(self.span, rows / self.rate) if self.rate else self.span
+    def length(self, memory: float) -> float:
+        """The window that fills so much memory, at most the one asked for."""
+        return min(self.span, memory / self.rate) if self.rate else self.span
 
 
 def split_memory_by_density(
-    rates: Pair, rows: float, *, densities: tuple[Sequence[float], Sequence[float]], cell: float
+    rates: Pair,
+    rows: float,
+    *,
+    densities: tuple[Sequence[float], Sequence[float]],
+    cell: float,
+    row_sizes: Pair = (1.0, 1.0),
 ) -> WindowShares:
     """The windows, `rows` together, that give the most results, given how likely rows of each age match.
 
@@ -59,6 +64,7 @@ def split_memory_by_density(
     densities   per stream, matches per comparison in each cell of its window, youngest first; the number of
                 cells is the window asked for
     cell        seconds of age that a cell spans
+    row_sizes   what a row of each stream takes of `rows`, which may so be bytes
 
     Along the memory bound the output is linear but where one of the windows ends at a cell's edge, so those
     windows are tried and nothing else. Equal outputs are decided for the windows nearest each other.
@@ -66,9 +72,12 @@ def split_memory_by_density(
     rates = _check.pair(rates, argument="rates")
     rows = _check.at_least(rows, 0.0, argument="rows")
     cell = _check.positive(cell, argument="cell")
+    sizes = _check.pair(row_sizes, argument="row_sizes", above_zero=True)
     if len(densities) != 2:
         raise ConfigError(f"densities={densities!r}: expected two sequences, one per stream")
-    first, second = (_earnings(rates, densities[stream], stream, cell) for stream in (0, 1))
+    first, second = (
+        _earnings(rates, densities[stream], stream=stream, cell=cell, size=sizes[stream]) for stream in (0, 1)
+    )
     full = first.of(first.span) + second.of(second.span)
     windows = max(
         _edges(first, second, rows),
@@ -79,21 +88,23 @@ def split_memory_by_density(
     return WindowShares(windows, kept_rows, earned, earned / full if full else 1.0)
 
 
-def _earnings(rates: Pair, densities: Sequence[float], stream: int, cell: float) -> _Earnings:
+def _earnings(rates: Pair, densities: Sequence[float], *, stream: int, cell: float, size: float) -> _Earnings:
     matches = _check.numbers(densities, argument=f"densities[{stream}]")
     per_cell = rates[0] * rates[1] * cell
-    return _Earnings(rates[stream], cell, (0.0, *accumulate(per_cell * density for density in matches)))
+    return _Earnings(
+        rates[stream] * size, cell, (0.0, *accumulate(per_cell * density for density in matches))
+    )
 
 
-def _edges(first: _Earnings, second: _Earnings, rows: float) -> list[Pair]:
+def _edges(first: _Earnings, second: _Earnings, memory: float) -> list[Pair]:
     """Every pair of windows on the memory bound of which one ends at a cell's edge."""
     windows: list[Pair] = []
     for cells in range(len(first.totals)):
-        window = first.length(min(rows, first.rate * first.cell * cells)) if first.rate else first.span
-        windows.append((window, second.length(rows - first.rate * window)))
+        window = first.length(min(memory, first.rate * first.cell * cells)) if first.rate else first.span
+        windows.append((window, second.length(memory - first.rate * window)))
     for cells in range(len(second.totals)):
-        window = second.length(min(rows, second.rate * second.cell * cells)) if second.rate else second.span
-        windows.append((first.length(rows - second.rate * window), window))
+        window = second.length(min(memory, second.rate * second.cell * cells)) if second.rate else second.span
+        windows.append((first.length(memory - second.rate * window), window))
     return windows
 
 

@@ -130,6 +130,14 @@ def test_a_window_reaches_for_a_peak_at_high_age() -> None:
     assert shares.kept_share == pytest.approx((0.03 + 4 * 0.0005) / (0.03 + 20 * 0.0005))
 
 
+def test_large_rows_must_earn_their_place() -> None:
+    even = ([0.01] * 20, [0.01] * 20)
+    small_first = split_memory_by_density((10, 10), 1000, densities=even, cell=1, row_sizes=(1, 9))
+    assert small_first.windows == pytest.approx((20, 800 / 90))
+    small_second = split_memory_by_density((10, 10), 1000, densities=even, cell=1, row_sizes=(9, 1))
+    assert small_second.rows == pytest.approx((800 / 9, 200))
+
+
 def test_enough_memory_keeps_both_windows_whole() -> None:
     shares = split_memory_by_density((10, 20), 1e6, densities=([0.1, 0.2], [0.3, 0.0]), cell=5)
     assert shares.windows == (10, 10)
