@@ -101,9 +101,12 @@ std::size_t Interner::bytes() const {
 
 void Interner::save(ByteWriter& writer) const {
   writer.put<std::uint8_t>(bytes_mode_ ? 1 : 0);
-  writer.put<std::uint64_t>(entries_.size());
+  // Up to the last code in use: what was freed behind it must not show in the bytes.
+  std::size_t size = entries_.size();
+  while (size > 0 && !entries_[size - 1].used) --size;
+  writer.put<std::uint64_t>(size);
   writer.put<std::uint64_t>(live_);
-  for (std::size_t code = 0; code < entries_.size(); ++code) {
+  for (std::size_t code = 0; code < size; ++code) {
     if (!entries_[code].used) continue;
     writer.put<Code>(static_cast<Code>(code));
     if (bytes_mode_) {

@@ -19,6 +19,7 @@
 
 #include "watersmeet/base/sliding_array.h"
 #include "watersmeet/base/types.h"
+#include "watersmeet/snapshot/bytes.h"
 #include "watersmeet/tuple/column.h"
 
 namespace watersmeet {
@@ -52,6 +53,11 @@ class Window {
   void truncate(Seq row);
   // Empties the window; the next row appended gets number `row`.
   void reset(Seq row);
+
+  // The ring of basic windows, whose edges follow from the first row ever seen. Loading throws SnapshotError
+  // unless they fit the rows, which must be there already.
+  void save_basic_windows(ByteWriter& writer) const;
+  void load_basic_windows(ByteReader& reader);
 
   [[nodiscard]] const std::deque<BasicWindow>& basic_windows() const { return basic_windows_; }
   [[nodiscard]] Duration basic_span() const { return basic_span_; }

@@ -1,0 +1,10 @@
+// The compiled module watersmeet._core._native: a list of its rooms.
+#include "prelude.h"
+
+PYBIND11_MODULE(_native, module) {
+  module.doc() = "The compiled core of watersmeet; use the package, not this.";
+  watersmeet::bindings::bind_errors(module);
+  watersmeet::bindings::bind_snapshot(module);
+  watersmeet::bindings::bind_join(module);
+  module.attr("__version__") = WATERSMEET_VERSION;
+}

@@ -1,0 +1,235 @@
+#include "watersmeet/join/term_set.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "watersmeet/base/errors.h"
+#include "watersmeet/predicate/verify.h"
+
+namespace watersmeet {
+namespace {
+
+[[nodiscard]] TermCoding make_coding(const TermConfig& config) {
+  TermCoding coding;
+  coding.coding = config.coding;
+  const bool bytes = config.coding == Coding::kBytes || config.coding == Coding::kComposite;
+  const bool keys = config.term.kind == TermKind::kEqual;
+  if (config.term.is_set() || (keys && bytes)) coding.interner = std::make_unique<Interner>(bytes);
+  return coding;
+}
+
+[[nodiscard]] Column make_column(const Term& term) {
+  if (term.kind == TermKind::kEqual) return KeyColumn{};
+  if (term.kind == TermKind::kBand) return NumberColumn{};
+  SetColumn sets;
+  sets.weighted = term.is_weighted();
+  return sets;
+}
+
+[[nodiscard]] Seq end_of(const Column& column) {
+  if (const auto* keys = std::get_if<KeyColumn>(&column)) return keys->words.end();
+  if (const auto* numbers = std::get_if<NumberColumn>(&column)) return numbers->words.end();
+  return std::get<SetColumn>(column).starts.end();
+}
+
+void append_values(const TermConfig& config, const TermCoding& coding, const std::vector<ArrowView>& views,
+                   Column& column, std::uint8_t* joinable) {
+  if (auto* keys = std::get_if<KeyColumn>(&column)) return append_keys(views, coding, *keys, joinable);
+  if (auto* numbers = std::get_if<NumberColumn>(&column)) {
+    return append_numbers(views[0], config.term.real, *numbers, joinable);
+  }
+  append_sets(views[0], views.size() > 1 ? &views[1] : nullptr, coding, std::get<SetColumn>(column), joinable);
+}
+
+void copy_set(const SetColumn& from, Seq row, SetColumn& to) {
+  const auto items = from.set(row);
+  to.starts.push_back(to.items.end());
+  to.items.append(items.data(), items.size());
+  if (!to.weighted) return;
+  to.weights.append(from.set_weights(row).data(), items.size());
+  to.squares.push_back(from.squares[row]);
+}
+
+}  // namespace
+
+TermSet::TermSet(std::vector<TermConfig> terms) : terms_(std::move(terms)) {
+  for (const TermConfig& config : terms_) codings_.push_back(make_coding(config));
+}
+
+std::vector<Column> TermSet::make_columns(Seq row) const {
+  std::vector<Column> columns;
+  for (const TermConfig& config : terms_) {
+    columns.push_back(make_column(config.term));
+    std::visit([row](auto& values) { values.reset(row); }, columns.back());
+  }
+  return columns;
+}
+
+std::size_t TermSet::arrow_columns(std::size_t stream) const {
+  std::size_t count = 0;
+  for (const TermConfig& config : terms_) count += config.columns[stream];
+  return count;
+}
+
+void TermSet::append(std::size_t stream, const std::vector<ArrowView>& views, std::vector<Column>& columns,
+                     std::uint8_t* joinable) {
+  auto next = views.begin();
+  for (std::size_t at = 0; at < terms_.size(); ++at) {
+    const auto end = next + static_cast<std::ptrdiff_t>(terms_[at].columns[stream]);
+    try {
+      append_values(terms_[at], codings_[at], {next, end}, columns[at], joinable);
+    } catch (const SchemaError& error) {
+      throw SchemaError(terms_[at].label + ": " + error.what());
+    }
+    next = end;
+  }
+}
+
+void TermSet::append_copy(const std::vector<Column>& from, Seq row, std::vector<Column>& to) {
+  for (std::size_t at = 0; at < terms_.size(); ++at) {
+    Interner* interner = codings_[at].interner.get();
+    if (const auto* keys = std::get_if<KeyColumn>(&from[at])) {
+      const std::uint64_t word = keys->words[row];
+      if (interner != nullptr && word != 0) interner->add_reference(static_cast<Code>(word - 1));
+      std::get<KeyColumn>(to[at]).words.push_back(word);
+    } else if (const auto* numbers = std::get_if<NumberColumn>(&from[at])) {
+      std::get<NumberColumn>(to[at]).words.push_back(numbers->words[row]);
+    } else {
+      const auto& sets = std::get<SetColumn>(from[at]);
+      for (const Code code : sets.set(row)) interner->add_reference(code);
+      copy_set(sets, row, std::get<SetColumn>(to[at]));
+    }
+  }
+}
+
+void TermSet::release(const std::vector<Column>& columns, Seq first, Seq last) {
+  for (std::size_t at = 0; at < terms_.size(); ++at) {
+    if (codings_[at].interner == nullptr) continue;
+    const Seq end = std::min(last, end_of(columns[at]));
+    if (const auto* keys = std::get_if<KeyColumn>(&columns[at])) {
+      release_keys(codings_[at], *keys, first, end);
+    } else {
+      release_sets(codings_[at], std::get<SetColumn>(columns[at]), first, end);
+    }
+  }
+}
+
+bool TermSet::satisfies_from(std::size_t first, const Window& own, Seq own_row, const Window& other, Seq other_row,
+                             bool own_is_left) const {
+  for (std::size_t at = first; at < terms_.size(); ++at) {
+    if (!satisfies(terms_[at].term, own.columns[at], own_row, other.columns[at], other_row, own_is_left)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::size_t TermSet::bytes() const {
+  std::size_t total = 0;
+  for (const TermCoding& coding : codings_) total += coding.interner == nullptr ? 0 : coding.interner->bytes();
+  return total;
+}
+
+void TermSet::save(ByteWriter& writer) const {
+  for (const TermCoding& coding : codings_) {
+    if (coding.interner != nullptr) coding.interner->save(writer);
+  }
+}
+
+void TermSet::load(ByteReader& reader) {
+  for (TermCoding& coding : codings_) {
+    if (coding.interner != nullptr) coding.interner->load(reader);
+  }
+}
+
+void TermSet::finish_load() {
+  for (TermCoding& coding : codings_) {
+    if (coding.interner != nullptr) coding.interner->drop_unreferenced();
+  }
+}
+
+void TermSet::save_columns(ByteWriter& writer, const std::vector<Column>& columns) const {
+  for (const Column& column : columns) {
+    if (const auto* keys = std::get_if<KeyColumn>(&column)) {
+      writer.put_sliding(keys->words);
+    } else if (const auto* numbers = std::get_if<NumberColumn>(&column)) {
+      writer.put_sliding(numbers->words);
+    } else {
+      const auto& sets = std::get<SetColumn>(column);
+      writer.put_sliding(sets.starts);
+      writer.put_sliding(sets.items);
+      writer.put_sliding(sets.weights);
+      writer.put_sliding(sets.squares);
+    }
+  }
+}
+
+namespace {
+
+[[noreturn]] void damaged(const char* what) { throw SnapshotError(std::string("snapshot: ") + what); }
+
+template <class T>
+void expect_rows(const SlidingArray<T>& array, Seq first, std::size_t rows) {
+  if (array.begin() != first || array.size() != rows) damaged("a column does not have its window's rows");
+}
+
+void load_keys(ByteReader& reader, KeyColumn& keys, Interner* interner, Seq first, std::size_t rows) {
+  reader.get_sliding(keys.words);
+  expect_rows(keys.words, first, rows);
+  if (interner == nullptr) return;
+  for (Seq row = first; row < first + rows; ++row) {
+    const std::uint64_t word = keys.words[row];
+    if (word == 0) continue;
+    if (!interner->known(word - 1)) damaged("a key that no text belongs to");
+    interner->add_reference(static_cast<Code>(word - 1));
+  }
+}
+
+void check_sets(const SetColumn& sets, Seq first, std::size_t rows) {
+  expect_rows(sets.starts, first, rows);
+  if (sets.weighted) {
+    expect_rows(sets.squares, first, rows);
+    expect_rows(sets.weights, sets.items.begin(), sets.items.size());
+  }
+  std::uint64_t previous = sets.items.begin();
+  for (Seq row = first; row < first + rows; ++row) {
+    if (sets.starts[row] < previous || sets.starts[row] > sets.items.end()) damaged("a set out of range");
+    previous = sets.starts[row];
+  }
+  if (rows > 0 ? sets.starts[first] != sets.items.begin() : !sets.items.empty()) damaged("items of no set");
+}
+
+void load_sets(ByteReader& reader, SetColumn& sets, Interner& interner, Seq first, std::size_t rows) {
+  reader.get_sliding(sets.starts);
+  reader.get_sliding(sets.items);
+  reader.get_sliding(sets.weights);
+  reader.get_sliding(sets.squares);
+  check_sets(sets, first, rows);
+  for (Seq row = first; row < first + rows; ++row) {
+    const auto items = sets.set(row);
+    for (std::size_t at = 0; at < items.size(); ++at) {
+      if (!interner.known(items[at])) damaged("an item that no value belongs to");
+      if (at > 0 && items[at] <= items[at - 1]) damaged("the items of a set are out of order");
+      interner.add_reference(items[at]);
+    }
+  }
+}
+
+}  // namespace
+
+void TermSet::load_columns(ByteReader& reader, std::vector<Column>& columns, Seq first, std::size_t rows) {
+  for (std::size_t at = 0; at < terms_.size(); ++at) {
+    Interner* interner = codings_[at].interner.get();
+    if (auto* keys = std::get_if<KeyColumn>(&columns[at])) {
+      load_keys(reader, *keys, interner, first, rows);
+    } else if (auto* numbers = std::get_if<NumberColumn>(&columns[at])) {
+      reader.get_sliding(numbers->words);
+      expect_rows(numbers->words, first, rows);
+    } else {
+      load_sets(reader, std::get<SetColumn>(columns[at]), *interner, first, rows);
+    }
+  }
+}
+
+}  // namespace watersmeet
