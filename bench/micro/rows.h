@@ -72,6 +72,26 @@ inline void append_sets(Window& window, std::size_t rows, std::size_t size, cons
   window.close_append(first);
 }
 
+// The same with round(Normal(size, spread)) items, at least 1; in a weighted column with weights of length 1.
+inline void append_sets_of_about(Window& window, std::size_t rows, double size, double spread, const Zipf& items,
+                                 std::mt19937_64& random) {
+  std::normal_distribution<double> sizes(size, spread);
+  auto& column = std::get<SetColumn>(window.columns[0]);
+  for (std::size_t row = 0; row < rows; ++row) {
+    append_sets(window, 1, static_cast<std::size_t>(std::clamp(std::round(sizes(random)), 1.0, 32.0)), items, random);
+    if (!column.weighted) continue;
+    const std::size_t count = column.set_size(window.end() - 1);
+    double* weights = column.weights.extend(count);
+    double squares = 0;
+    for (std::size_t at = 0; at < count; ++at) {
+      weights[at] = std::uniform_real_distribution<double>(0, 1)(random);
+      squares += weights[at] * weights[at];
+    }
+    for (std::size_t at = 0; at < count; ++at) weights[at] /= std::sqrt(squares);
+    column.squares.push_back(1);
+  }
+}
+
 [[nodiscard]] inline Window key_window() {
   Window window(1'000'000);
   window.columns.emplace_back(KeyColumn{});
@@ -81,6 +101,12 @@ inline void append_sets(Window& window, std::size_t rows, std::size_t size, cons
 [[nodiscard]] inline Window set_window() {
   Window window(1'000'000);
   window.columns.emplace_back(SetColumn{});
+  return window;
+}
+
+[[nodiscard]] inline Window weighted_window() {
+  Window window = set_window();
+  std::get<SetColumn>(window.columns[0]).weighted = true;
   return window;
 }
 

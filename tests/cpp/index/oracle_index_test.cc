@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <numeric>
 #include <string>
 
 #include "index/random_window.h"
@@ -54,7 +55,8 @@ class Case {
   Case(std::uint64_t seed, const Maker& make, bool sets)
       : random_(seed),
         term_(random_term(random_, sets)),
-        shape_{.domain = 1 + below(random_, below(random_, 2) == 0 ? 8 : 60), .max_set = below(random_, 12)},
+        shape_{.domain = 1 + below(random_, below(random_, 2) == 0 ? 8 : 60), .max_set = below(random_, 12),
+               .spread = below(random_, 2) == 0 ? 1 : std::uint64_t{0x100000001}},
         first_(below(random_, 2) == 0 ? 0 : (Seq{1} << 32) - below(random_, 2'000)),
         window_(make_window(term_, first_)),
         own_(make_window(term_, 7)),
@@ -120,10 +122,13 @@ class Case {
       }
     }
     const bool own_is_left = below(random_, 2) == 0;
+    const bool straight = below(random_, 2) == 0;  // each row asks once
+    if (straight) std::iota(rows.begin(), rows.end(), own_.begin() + below(random_, own_.size() - rows.size() + 1));
     std::vector<std::uint32_t> found(rows.size());
     const ProbeRun run{.own = &own_,
                        .own_is_left = own_is_left,
-                       .rows = rows.data(),
+                       .first = rows[0],
+                       .rows = straight ? nullptr : rows.data(),
                        .requests = rows.size(),
                        .lo = lo.data(),
                        .hi = hi.data(),

@@ -20,6 +20,7 @@ struct Shape {
   std::uint64_t domain = 10;
   std::uint64_t max_set = 6;
   double null_share = 0.1;
+  std::uint64_t spread = 1;  // keys are multiples of it
 };
 
 [[nodiscard]] inline Window make_window(const Term& term, Seq first) {
@@ -59,7 +60,7 @@ inline void append_row(Window& window, const Term& term, const Shape& shape, Ran
   const bool joinable = std::uniform_real_distribution<double>(0, 1)(random) >= shape.null_share;
   window.joinable.push_back(joinable ? 1 : 0);
   if (term.kind == TermKind::kEqual) {
-    std::get<KeyColumn>(window.columns[0]).words.push_back(joinable ? below(random, shape.domain) : 0);
+    std::get<KeyColumn>(window.columns[0]).words.push_back(joinable ? shape.spread * below(random, shape.domain) : 0);
   } else if (term.kind == TermKind::kBand) {
     const auto value = static_cast<std::int64_t>(below(random, shape.domain));
     std::get<NumberColumn>(window.columns[0])

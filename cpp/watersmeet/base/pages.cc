@@ -1,0 +1,122 @@
+#include "watersmeet/base/pages.h"
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+// Sanitizers watch malloc, not mmap.
+#if defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define WATERSMEET_HUGE_PAGES 1
+#include <sys/mman.h>
+
+#include <mutex>
+#include <vector>
+#endif
+
+namespace watersmeet {
+namespace {
+
+constexpr std::size_t kHugePage = std::size_t{1} << 21;
+constexpr std::size_t kLine = 64;
+
+bool is_large(std::size_t bytes) { return bytes >= kHugePage; }
+
+#if defined(WATERSMEET_HUGE_PAGES)
+constexpr std::size_t kMostKept = std::size_t{64} << 20;
+
+std::size_t rounded(std::size_t bytes) { return (bytes + kHugePage - 1) / kHugePage * kHugePage; }
+
+// A mapping can start anywhere: one page more is asked for, and both ends are cut off.
+void* map_aligned(std::size_t bytes) {
+  void* mapped = mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) throw std::bad_alloc();
+  auto* start = static_cast<char*>(mapped);
+  const std::size_t skipped = (kHugePage - reinterpret_cast<std::uintptr_t>(start) % kHugePage) % kHugePage;
+  if (skipped > 0) munmap(start, skipped);
+  if (skipped < kHugePage) munmap(start + skipped + bytes, kHugePage - skipped);
+  madvise(start + skipped, bytes, MADV_HUGEPAGE);  // only advice: its failure does not matter
+  return start + skipped;
+}
+
+// Blocks given back and not yet asked for again. The system clears every page it hands out, which costs more than
+// most arrays are worth; arrays that grow by doubling let go of blocks that the next array can use.
+class Shelf {
+ public:
+  // Takes a block of exactly this size off the shelf; null if there is none.
+  void* take(std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    for (std::size_t at = blocks_.size(); at-- > 0;) {
+      if (blocks_[at].bytes != bytes) continue;
+      void* address = blocks_[at].address;
+      blocks_.erase(blocks_.begin() + static_cast<std::ptrdiff_t>(at));
+      kept_ -= bytes;
+      return address;
+    }
+    return nullptr;
+  }
+
+  // Keeps a block, in place of the oldest ones if need be.
+  void put(void* address, std::size_t bytes) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (bytes > kMostKept) {
+      munmap(address, bytes);
+      return;
+    }
+    std::size_t dropped = 0;
+    for (; kept_ + bytes > kMostKept; ++dropped) {
+      munmap(blocks_[dropped].address, blocks_[dropped].bytes);
+      kept_ -= blocks_[dropped].bytes;
+    }
+    blocks_.erase(blocks_.begin(), blocks_.begin() + static_cast<std::ptrdiff_t>(dropped));
+    blocks_.push_back({address, bytes});
+    kept_ += bytes;
+  }
+
+ private:
+  struct Block {
+    void* address;
+    std::size_t bytes;
+  };
+  std::mutex mutex_;
+  std::vector<Block> blocks_;
+  std::size_t kept_ = 0;
+};
+
+// Never destroyed: arrays of other static objects may outlive it.
+Shelf& shelf() {
+  static Shelf& only = *new Shelf;
+  return only;
+}
+#endif
+
+}  // namespace
+
+void* allocate_pages(std::size_t bytes, bool zeroed) {
+  if (bytes == 0) return nullptr;
+#if defined(WATERSMEET_HUGE_PAGES)
+  if (is_large(bytes)) {
+    void* kept = shelf().take(rounded(bytes));
+    if (kept == nullptr) return map_aligned(rounded(bytes));
+    if (zeroed) std::memset(kept, 0, bytes);
+    return kept;
+  }
+#endif
+  void* address = std::aligned_alloc(kLine, (bytes + kLine - 1) / kLine * kLine);
+  if (address == nullptr) throw std::bad_alloc();
+  if (zeroed) std::memset(address, 0, bytes);
+  return address;
+}
+
+void free_pages(void* address, std::size_t bytes) noexcept {
+  if (address == nullptr) return;
+#if defined(WATERSMEET_HUGE_PAGES)
+  if (is_large(bytes)) {
+    shelf().put(address, rounded(bytes));
+    return;
+  }
+#endif
+  std::free(address);
+}
+
+}  // namespace watersmeet
