@@ -24,7 +24,8 @@ WATERSMEET_INLINE void full_add(Block& sum, const Block& a, const Block& b, Bloc
 
 // Adds `carry` into slices [From, Slices) and the sticky one.
 template <unsigned From, unsigned Slices>
-WATERSMEET_INLINE void ripple(Block* slice, Block carry) {
+WATERSMEET_INLINE void ripple(Block* slice, const Block& added) {
+  Block carry = added;  // by reference: passing wide vectors by value is no stable ABI
   for (unsigned at = From; at < Slices; ++at) {
     const Block held = slice[at];
     slice[at] = held ^ carry;

@@ -17,7 +17,7 @@ namespace watersmeet::testing {
 
 class ArrowBatch {
  public:
-  explicit ArrowBatch(std::size_t rows) : rows_(rows) {
+  explicit ArrowBatch(std::size_t rows) {
     root_schema_.format = "+s";
     root_array_.length = static_cast<std::int64_t>(rows);
     root_array_.n_buffers = 1;
@@ -127,7 +127,6 @@ class ArrowBatch {
     if (node.array.null_count > 0) node.buffers[0] = node.validity.data();
   }
 
-  std::size_t rows_;
   ArrowSchema root_schema_{};
   ArrowArray root_array_{};
   const void* none_[1] = {nullptr};
