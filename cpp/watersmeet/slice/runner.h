@@ -1,0 +1,66 @@
+// Runs cycles on slices: the part of a join on slices that knows threads.
+//
+// Two ways to arrange the slices. A ring ([PSP]): every slice holds a stretch of time of every window,
+// messages go from slice to slice. Split (SplitJoin's idea, Najafi et al. 2016): every slice holds each n-th
+// row, is told of every cycle, and follows what its own rows lead to. Departs from SplitJoin: in one memory a
+// slice can read the rows of the others, so partial results stay where they are made instead of being
+// broadcast.
+//
+// Invariants
+//   (1) After execute() the results are those of all cycles, whatever the threads did; after it throws, what
+//   the
+//       slices hold is as before.
+//   (2) The rows that the slices hold are the rows in the windows: each in one slice.
+// Errors     the first exception of a check stops all slices and is thrown again by execute().
+// Threads    one caller at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "watersmeet/slice/cycle.h"
+#include "watersmeet/slice/node.h"
+#include "watersmeet/slice/prober.h"
+
+namespace watersmeet {
+
+// How a ring changes its length: by moving state at once, or by letting rows move as they age.
+enum class Relocation : std::uint8_t { kAggressive, kPassive };
+
+struct SliceStatistics {
+  std::vector<std::vector<RowRange>> held;  // per slice, per stream (ring only)
+  std::vector<std::uint64_t> compared;      // per slice, so far
+  std::uint64_t messages = 0;
+  Prober::Counts steps = {};
+};
+
+class Runner {
+ public:
+  virtual ~Runner() = default;
+
+  // Runs all cycles; `poll` is called now and then and may throw to stop. Results are appended to `results`,
+  // by cycle and rows.
+  virtual void execute(const Run& run, const std::function<void()>& poll, std::vector<Found>& results) = 0;
+  virtual void resize(std::size_t slices, Relocation relocation) = 0;
+  [[nodiscard]] virtual std::size_t slices() const = 0;
+  // Slices that take new rows: fewer than slices() while a ring shrinks passively.
+  [[nodiscard]] virtual std::size_t active() const = 0;
+
+  // Rows [first, last) of every stream are in the windows: cut them evenly.
+  virtual void place(const std::vector<RowRange>& windows) = 0;
+  // To undo several execute(): what the slices hold, and back.
+  [[nodiscard]] virtual std::vector<std::vector<RowRange>> held() const = 0;
+  virtual void put_back(const std::vector<std::vector<RowRange>>& held) = 0;
+  virtual void add_to(SliceStatistics& statistics) const = 0;
+};
+
+[[nodiscard]] std::unique_ptr<Runner> make_ring_runner(const SliceConfig& config);
+[[nodiscard]] std::unique_ptr<Runner> make_split_runner(const SliceConfig& config);
+
+// Sorts by cycle, then by rows in the order of streams.
+void sort_results(std::vector<Found>& results, std::size_t from, std::size_t streams);
+
+}  // namespace watersmeet

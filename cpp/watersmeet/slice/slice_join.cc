@@ -1,0 +1,245 @@
+#include "watersmeet/slice/slice_join.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "watersmeet/base/errors.h"
+
+namespace watersmeet {
+namespace {
+
+// Cycles per run: a resize waits for at most so many, and so many Found are held before they become results.
+constexpr std::size_t kRunCycles = 2048;
+constexpr std::size_t kMostSlices = 1024;
+
+void check_slices(std::size_t slices) {
+  if (slices < 1 || slices > kMostSlices) {
+    throw ConfigError("slices=" + std::to_string(slices) + ": expected a number from 1 to " +
+                      std::to_string(kMostSlices));
+  }
+}
+
+[[nodiscard]] SliceConfig checked(SliceConfig config) {
+  if (config.streams.size() < 2 || config.streams.size() > kMostStreams) {
+    throw ConfigError(std::to_string(config.streams.size()) + " streams: expected from 2 to " +
+                      std::to_string(kMostStreams));
+  }
+  check_slices(config.slices);
+  if (config.interleave < 1) throw ConfigError("interleave=0: expected a number, at least 1");
+  return config;
+}
+
+}  // namespace
+
+SliceJoin::SliceJoin(SliceConfig config)
+    : config_(checked(std::move(config))), store_(config_), streams_(config_.streams.size()) {
+  for (std::size_t own = 0; own < streams_.size(); ++own) {
+    orderings_.emplace_back();
+    for (std::size_t other = 0; other < streams_.size(); ++other) {
+      if (other != own) orderings_.back().push_back(other);
+    }
+  }
+  runner_ = config_.topology == Topology::kRing ? make_ring_runner(config_) : make_split_runner(config_);
+}
+
+SliceResults SliceJoin::push(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array,
+                             const Callbacks& callbacks) {
+  return change(callbacks, [&] {
+    store_.append(stream, schema, array, streams_[stream].watermark);
+    const Window& window = store_.window(stream);
+    if (array.length > 0) streams_[stream].watermark = window.timestamps[window.end() - 1];
+  });
+}
+
+SliceResults SliceJoin::advance(std::size_t stream, Timestamp to, const Callbacks& callbacks) {
+  return change(callbacks, [&] { streams_[stream].watermark = std::max(streams_[stream].watermark, to); });
+}
+
+SliceResults SliceJoin::finish(const Callbacks& callbacks) {
+  return change(callbacks, [&] {
+    for (Stream& stream : streams_) stream.ended = true;
+  });
+}
+
+template <class Change>
+SliceResults SliceJoin::change(const Callbacks& callbacks, Change apply) {
+  resize_if_asked();
+  const std::vector<Stream> before = streams_;
+  const auto held = runner_->held();
+  const std::size_t slices = runner_->slices();
+  std::vector<Seq> ends;
+  for (std::size_t at = 0; at < streams_.size(); ++at) ends.push_back(store_.window(at).end());
+  SliceResults results(streams_.size());
+  try {
+    apply();
+    std::vector<Found> found;
+    process(callbacks, found, results);
+  } catch (...) {
+    streams_ = before;
+    for (std::size_t at = 0; at < streams_.size(); ++at) store_.take_back(at, ends[at]);
+    if (runner_->slices() == slices) {
+      runner_->put_back(held);
+    } else {
+      runner_->place(windows());
+    }
+    throw;
+  }
+  for (std::size_t at = 0; at < streams_.size(); ++at) store_.drop_before(at, streams_[at].oldest);
+  results_ += results[0].size();
+  return results;
+}
+
+void SliceJoin::process(const Callbacks& callbacks, std::vector<Found>& found, SliceResults& results) {
+  for (;;) {
+    Run run;
+    run.config = &config_;
+    run.store = &store_;
+    run.check = &callbacks.check;
+    run.orderings = orderings_;
+    collect(run);
+    if (run.cycles.empty()) return;
+    found.clear();
+    runner_->execute(run, callbacks.poll, found);
+    for (const Found& result : found) {
+      for (std::size_t at = 0; at < streams_.size(); ++at) {
+        results[at].push_back(static_cast<std::int64_t>(result.rows[at]));
+      }
+    }
+    resize_if_asked();
+  }
+}
+
+// Takes rows off the waiting ones, in order, and notes which rows of the other windows each may meet.
+void SliceJoin::collect(Run& run) {
+  RowSet sums = {};
+  while (run.cycles.size() < kRunCycles) {
+    const std::optional<std::size_t> next = next_stream();
+    if (!next.has_value()) break;
+    Stream& own = streams_[*next];
+    Cycle cycle;
+    cycle.stream = *next;
+    cycle.row = own.processed;
+    for (std::size_t at = 0; at < streams_.size(); ++at) cycle.newest[at] = streams_[at].processed;
+    expire(store_.time(*next, own.processed));
+    for (std::size_t at = 0; at < streams_.size(); ++at) {
+      cycle.oldest[at] = streams_[at].oldest;
+      sums[at] += cycle.newest[at] - cycle.oldest[at];
+    }
+    ++own.processed;
+    run.cycles.push_back(cycle);
+  }
+  for (std::size_t at = 0; at < streams_.size() && !run.cycles.empty(); ++at) {
+    run.bounds[at] = std::max<Seq>(1, sums[at] / run.cycles.size() / runner_->active() + 1);
+  }
+}
+
+// Moves the far edges of the windows to where a row processed now, at `now`, finds them.
+void SliceJoin::expire(Timestamp now) {
+  for (std::size_t at = 0; at < streams_.size(); ++at) {
+    Stream& stream = streams_[at];
+    const SliceStream& config = config_.streams[at];
+    if (config.window_rows.has_value()) {
+      if (stream.processed > *config.window_rows) {
+        stream.oldest = std::max(stream.oldest, stream.processed - *config.window_rows);
+      }
+      continue;
+    }
+    Timestamp edge = saturating_add(now, saturating_negate(config.span));
+    if (!config_.inclusive && edge < kMaxTimestamp) ++edge;
+    while (stream.oldest < stream.processed && store_.time(at, stream.oldest) < edge) ++stream.oldest;
+  }
+}
+
+// The stream whose first waiting row comes next in the order of all rows; none while an earlier one may still
+// come.
+std::optional<std::size_t> SliceJoin::next_stream() const {
+  std::optional<std::size_t> chosen;
+  Timestamp earliest = 0;
+  for (std::size_t at = 0; at < streams_.size(); ++at) {
+    if (streams_[at].processed == store_.window(at).end()) continue;
+    const Timestamp ts = store_.time(at, streams_[at].processed);
+    if (!chosen.has_value() || ts < earliest) {
+      chosen = at;
+      earliest = ts;
+    }
+  }
+  if (!chosen.has_value()) return chosen;
+  for (std::size_t other = 0; other < streams_.size(); ++other) {
+    if (other != *chosen && may_precede(other, *chosen, earliest)) return std::nullopt;
+  }
+  return chosen;
+}
+
+bool SliceJoin::may_precede(std::size_t other, std::size_t stream, Timestamp ts) const {
+  const Stream& state = streams_[other];
+  if (state.ended || state.processed < store_.window(other).end()) return false;
+  return state.watermark < ts || (state.watermark == ts && other < stream);
+}
+
+void SliceJoin::request_resize(std::size_t slices, Relocation relocation) {
+  check_slices(slices);
+  const std::lock_guard lock(asked_mutex_);
+  asked_ = {slices, relocation};
+}
+
+void SliceJoin::resize_if_asked() {
+  std::optional<std::pair<std::size_t, Relocation>> asked;
+  {
+    const std::lock_guard lock(asked_mutex_);
+    asked.swap(asked_);
+  }
+  if (asked.has_value()) runner_->resize(asked->first, asked->second);
+}
+
+void SliceJoin::set_orderings(std::vector<std::vector<std::size_t>> orderings) {
+  if (orderings.size() != streams_.size()) {
+    throw ConfigError("orderings: expected one for each of " + std::to_string(streams_.size()) + " streams");
+  }
+  for (std::size_t own = 0; own < orderings.size(); ++own) {
+    std::vector<std::size_t> sorted = orderings[own];
+    std::sort(sorted.begin(), sorted.end());
+    std::vector<std::size_t> others;
+    for (std::size_t other = 0; other < streams_.size(); ++other) {
+      if (other != own) others.push_back(other);
+    }
+    if (sorted != others) throw ConfigError("orderings: expected every other stream once");
+  }
+  orderings_ = std::move(orderings);
+}
+
+void SliceJoin::restore(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array,
+                        const Restored& state) {
+  const Seq end = state.first + static_cast<Seq>(array.length);
+  if (state.oldest < state.first || state.processed < state.oldest || state.processed > end) {
+    throw SnapshotError("snapshot: the rows of stream '" + config_.streams[stream].name +
+                        "' do not fit its counts");
+  }
+  store_.start_at(stream, state.first);
+  store_.append(stream, schema, array, kMinTimestamp);
+  streams_[stream] = {state.processed, state.oldest, state.watermark, state.ended};
+  runner_->place(windows());
+}
+
+SliceJoin::Restored SliceJoin::state_of(std::size_t stream) const {
+  const Stream& state = streams_[stream];
+  return {store_.window(stream).begin(), state.oldest, state.processed, state.watermark, state.ended};
+}
+
+std::vector<RowRange> SliceJoin::windows() const {
+  std::vector<RowRange> ranges;
+  for (const Stream& stream : streams_) ranges.push_back({stream.oldest, stream.processed});
+  return ranges;
+}
+
+std::size_t SliceJoin::waiting(std::size_t stream) const {
+  return static_cast<std::size_t>(store_.window(stream).end() - streams_[stream].processed);
+}
+
+SliceStatistics SliceJoin::statistics() const {
+  SliceStatistics statistics;
+  runner_->add_to(statistics);
+  return statistics;
+}
+
+}  // namespace watersmeet

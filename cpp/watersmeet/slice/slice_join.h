@@ -1,0 +1,105 @@
+// A join of several streams whose windows are cut into slices.
+//
+// Rows of all streams are processed in one order, by (timestamp, stream, arrival): a row waits until no
+// earlier one can come. Each is a cycle (cycle.h) that meets the rows in the windows at its time. So the
+// results do not depend on how pushes interleave, nor on slices, threads or orderings; they leave in the
+// order of the rows that complete them.
+//
+// Invariants
+//   (1) Rows below processed(stream) are or were in the window; rows from there on wait.
+//   (2) A call that throws changes nothing.
+// Errors     OrderError, SchemaError for bad batches; what a check throws.
+// Threads    one caller at a time; request_resize() from any thread.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "watersmeet/slice/config.h"
+#include "watersmeet/slice/cycle.h"
+#include "watersmeet/slice/runner.h"
+#include "watersmeet/slice/store.h"
+
+namespace watersmeet {
+
+// Per stream, the row numbers of the results' members.
+using SliceResults = std::vector<std::vector<std::int64_t>>;
+
+class SliceJoin {
+ public:
+  // Throws ConfigError for a number of streams or slices that it cannot have.
+  explicit SliceJoin(SliceConfig config);
+
+  // What outside code a call may run: checks of candidates, and a poll that may throw to stop.
+  struct Callbacks {
+    Check check;
+    std::function<void()> poll;
+  };
+
+  [[nodiscard]] SliceResults push(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array,
+                                  const Callbacks& callbacks);
+  // No row of `stream` older than `to` will come.
+  [[nodiscard]] SliceResults advance(std::size_t stream, Timestamp to, const Callbacks& callbacks);
+  // Nothing will come any more.
+  [[nodiscard]] SliceResults finish(const Callbacks& callbacks);
+
+  // From the next run of cycles on, also while a push is under way.
+  void request_resize(std::size_t slices, Relocation relocation);
+  void set_orderings(std::vector<std::vector<std::size_t>> orderings);
+
+  // Into a join that is still empty: a batch whose first row had number `first`, of which those below
+  // `processed` were processed and those from `oldest` on were in the window.
+  struct Restored {
+    Seq first = 0;
+    Seq oldest = 0;
+    Seq processed = 0;
+    Timestamp watermark = kMinTimestamp;
+    bool ended = false;
+  };
+  void restore(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array, const Restored& state);
+  [[nodiscard]] Restored state_of(std::size_t stream) const;
+
+  [[nodiscard]] std::size_t slices() const { return runner_->slices(); }
+  [[nodiscard]] std::size_t waiting(std::size_t stream) const;
+  [[nodiscard]] std::uint64_t results() const { return results_; }
+  [[nodiscard]] SliceStatistics statistics() const;
+  [[nodiscard]] const SliceConfig& config() const { return config_; }
+  [[nodiscard]] std::size_t bytes() const { return store_.bytes(); }
+  [[nodiscard]] const std::vector<std::vector<std::size_t>>& orderings() const { return orderings_; }
+
+ private:
+  struct Stream {
+    Seq processed = 0;
+    Seq oldest = 0;  // the first row that a row processed next may meet
+    Timestamp watermark = kMinTimestamp;
+    bool ended = false;
+  };
+
+  template <class Change>
+  SliceResults change(const Callbacks& callbacks, Change apply);
+  void process(const Callbacks& callbacks, std::vector<Found>& found, SliceResults& results);
+  [[nodiscard]] std::optional<std::size_t> next_stream() const;
+  [[nodiscard]] bool may_precede(std::size_t other, std::size_t stream, Timestamp ts) const;
+  void collect(Run& run);
+  void expire(Timestamp now);
+  void resize_if_asked();
+  [[nodiscard]] std::vector<RowRange> windows() const;
+
+  const SliceConfig config_;
+  SliceStore store_;
+  std::vector<Stream> streams_;
+  std::vector<std::vector<std::size_t>> orderings_;
+  std::unique_ptr<Runner> runner_;
+  std::uint64_t results_ = 0;
+
+  std::mutex asked_mutex_;
+  std::optional<std::pair<std::size_t, Relocation>> asked_;
+};
+
+}  // namespace watersmeet
