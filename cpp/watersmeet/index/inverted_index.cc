@@ -1,157 +1,198 @@
-// Inverted index: per item, the rows that hold it, in time order ([Gedik] III-C, Fig. 4).
+// Inverted index over unweighted sets: posting lists in time order (posting_lists.h), merged per probe.
+//
+// Unless a merge is asked for by name, the cheapest is chosen per probe (merge_choice.h). Exact by construction: a
+// merge of all lists counts shared items; candidates of a merge that left lists out are verified on the sets.
 
 #include <algorithm>
 #include <vector>
 
-#include "watersmeet/base/sliding_array.h"
 #include "watersmeet/index/index.h"
+#include "watersmeet/index/merge_choice.h"
+#include "watersmeet/index/posting_lists.h"
 #include "watersmeet/index/row_output.h"
+#include "watersmeet/index/weighted_index.h"
 #include "watersmeet/merge/merge.h"
 #include "watersmeet/predicate/verify.h"
 
 namespace watersmeet {
 namespace {
 
+// An item is popular if at least one live row in so many holds it.
+constexpr std::size_t kPopular = 128;
+constexpr std::size_t kAhead = 8;  // candidates between the prefetch of a set and its use
+
 class InvertedIndex final : public Index {
  public:
   InvertedIndex(const Window& window, const Term& term, MergeKind merge)
       : window_(window),
         term_(term),
-        merge_(merge == MergeKind::kHeap ? make_heap_merge() : make_count_merge()) {}
+        kind_(merge),
+        lists_(window, false),
+        heap_(make_heap_merge()),
+        count_(make_count_merge()),
+        bitmap_(make_bitmap_merge()) {}
 
-  void append(Seq first, Seq last) override {
-    for (Seq row = first; row < last; ++row) {
-      if (!window_.joinable[row]) continue;
-      const auto items = sets().set(row);
-      if (items.empty()) empty_.push_back(row);
-      for (const Code item : items) {
-        if (item >= lists_.size()) lists_.resize(item + std::size_t{1});
-        lists_[item].push_back(row);
-      }
-    }
-  }
-
-  void expire_before(Seq row) override {
-    drop_before(empty_, row);
-    for (auto& list : lists_) drop_before(list, row);
-  }
-
-  void truncate(Seq row) override {
-    take_back(empty_, row);
-    for (auto& list : lists_) take_back(list, row);
-  }
+  void append(Seq first, Seq last) override { lists_.append(first, last); }
+  void expire_before(Seq row) override { lists_.expire_before(row); }
+  void truncate(Seq row) override { lists_.truncate(row); }
 
   std::size_t probe(const ProbeRun& run, Pairs& pairs, Work& work) override {
+    const auto& own = std::get<SetColumn>(run.own->columns[0]);
     return for_each_request(run, window_, pairs, work, [&](Seq row, LiveRange range) {
-      const auto& own = std::get<SetColumn>(run.own->columns[0]);
-      if (term_.is_weighted()) {
-        probe_weighted(own, row, range, pairs, work);
-      } else {
-        probe_sets(own.set(row), row, range, run.own_is_left, pairs, work);
-      }
+      probe_row({own, row, own.set(row), run.own_is_left}, range, pairs, work);
     });
   }
 
   [[nodiscard]] std::size_t bytes() const override {
-    std::size_t total = merge_->bytes() + empty_.bytes();
-    for (const auto& list : lists_) total += list.bytes() + sizeof(list);
-    return total;
+    return lists_.bytes() + heap_->bytes() + count_->bytes() + bitmap_->bytes() +
+           wanted_.capacity() * sizeof(Wanted) + views_.capacity() * sizeof(PostingView) +
+           estimates_.capacity() * sizeof(double) +
+           (found_.offsets.capacity() + found_.counts.capacity()) * sizeof(std::uint32_t);
   }
 
  private:
-  using List = SlidingArray<Seq>;
+  struct Own {
+    const SetColumn& column;
+    Seq row;
+    std::span<const Code> items;
+    bool is_left;
+  };
+  struct Wanted {
+    PostingLists::List* list;
+    std::size_t size;
+  };
 
   [[nodiscard]] const SetColumn& sets() const { return std::get<SetColumn>(window_.columns[0]); }
 
-  static std::uint64_t first_at(const List& list, Seq row) {
-    const Seq* begin = list.at(list.begin());
-    return list.begin() + static_cast<std::uint64_t>(std::lower_bound(begin, begin + list.size(), row) - begin);
-  }
-  static void drop_before(List& list, Seq row) {
-    if (!list.empty()) list.drop_front_to(first_at(list, row));
-  }
-  static void take_back(List& list, Seq row) {
-    if (!list.empty()) list.truncate_to(first_at(list, row));
+  [[nodiscard]] bool accepts(const Own& own, std::size_t shared, std::size_t other_size) const {
+    return own.is_left ? accepts_overlap(term_, shared, own.items.size(), other_size)
+                       : accepts_overlap(term_, shared, other_size, own.items.size());
   }
 
-  std::uint64_t merge(std::span<const Code> items, LiveRange range, std::size_t least) {
-    views_.clear();
-    positions_.clear();
-    std::size_t total = 0;
+  void probe_row(const Own& own, LiveRange range, Pairs& pairs, Work& work) {
+    work.lookups += own.items.size();
+    // Rows that share nothing match too, all of them or those with empty sets.
+    if (accepts(own, 0, 1)) return add_all_joinable(pairs, own.row, window_, range.lo, range.hi);
+    const std::size_t before = pairs.size();
+    const std::size_t least = std::max<std::size_t>(least_overlap(term_, own.items.size(), own.is_left), 1);
+    if (least <= own.items.size() && find_lists(own.items) >= least) {
+      merge_lists(own, range, least, pairs, work);
+    }
+    if (accepts(own, 0, 0)) add_empty(own.row, range, before, pairs, work);
+  }
+
+  // Finds the lists of the items, longest first, and returns how many have live rows.
+  std::size_t find_lists(std::span<const Code> items) {
+    wanted_.clear();
     for (const Code item : items) {
-      if (item >= lists_.size() || lists_[item].empty()) continue;
-      const List& list = lists_[item];
-      const std::uint64_t from = first_at(list, range.lo);
-      const std::uint64_t to = first_at(list, range.hi);
-      for (std::uint64_t at = from; at < to; ++at) positions_.push_back(static_cast<Position>(list[at]));
-      views_.push_back({nullptr, static_cast<std::size_t>(to - from), nullptr});
-      total += views_.back().size;
+      if (PostingLists::List* list = lists_.find(item)) wanted_.push_back({list, list->postings.size()});
     }
-    std::size_t at = 0;
-    for (PostingView& view : views_) {
-      view.positions = positions_.data() + at;
-      at += view.size;
+    std::stable_sort(wanted_.begin(), wanted_.end(), [](const Wanted& a, const Wanted& b) { return a.size > b.size; });
+    return wanted_.size();
+  }
+
+  void merge_lists(const Own& own, LiveRange range, std::size_t least, Pairs& pairs, Work& work) {
+    const MergeChoice choice = choose(range, least);
+    views_.clear();
+    for (std::size_t at = choice.skipped; at < wanted_.size(); ++at) {
+      if (choice.bitmaps && is_popular(wanted_[at].size)) {
+        views_.push_back({nullptr, 0, lists_.bitmap(*wanted_[at].list)});
+      } else {
+        const PostingLists::Piece piece = lists_.cut(*wanted_[at].list, range);
+        if (piece.size > 0) views_.push_back({piece.positions, piece.size, nullptr});
+      }
     }
-    found_.clear();
-    if (total == 0) return 0;
+    const std::size_t enough = least - choice.skipped;
+    if (views_.size() < enough) return;
+    const bool counts_decide = choice.skipped == 0 && term_.kind != TermKind::kOverlap;
     const MergeInput input{.lists = views_,
                            .first_row = range.lo,
                            .rows = static_cast<std::uint32_t>(range.hi - range.lo),
-                           .least = std::max<std::size_t>(least, 1),
-                           .exact = true};
-    return merge_->run(input, found_);
+                           .least = enough,
+                           .exact = counts_decide,
+                           .ring_rows = lists_.ring_rows()};
+    Merge& merge = choice.bitmaps ? *bitmap_ : kind_ == MergeKind::kHeap ? *heap_ : *count_;
+    work.postings += merge.run(input, found_);
+    work.comparisons += found_.offsets.size();
+    if (choice.skipped > 0) {
+      add_verified(own, range, pairs);
+    } else if (counts_decide) {
+      add_accepted(own, range, pairs);
+    } else {
+      add_partners(pairs, own.row, range.lo, found_.offsets);
+    }
   }
 
-  void probe_sets(std::span<const Code> own, Seq row, LiveRange range, bool own_is_left, Pairs& pairs, Work& work) {
-    const auto accepts = [&](std::size_t shared, std::size_t other_size) {
-      return own_is_left ? accepts_overlap(term_, shared, own.size(), other_size)
-                         : accepts_overlap(term_, shared, other_size, own.size());
-    };
-    work.lookups += own.size();
-    // Nothing shared, and still a match: all rows (own or no item asked for), or those with empty sets.
-    if (accepts(0, 1)) return add_all_joinable(pairs, row, window_, range.lo, range.hi);
-    const std::size_t before = pairs.size();
-    work.postings += merge(own, range, least_overlap(term_, own.size(), own_is_left));
-    work.comparisons += found_.offsets.size();
+  [[nodiscard]] bool is_popular(std::size_t postings) const {
+    return window_.size() >= 512 && postings >= window_.size() / kPopular;
+  }
+
+  MergeChoice choose(LiveRange range, std::size_t least) {
+    if (kind_ == MergeKind::kHeap || kind_ == MergeKind::kCount) return {};
+    const bool fits = fits_bit_slices(wanted_.size(), least);
+    if (kind_ == MergeKind::kBitmap) return {.bitmaps = fits};
+    const double share = static_cast<double>(range.hi - range.lo) / static_cast<double>(window_.size());
+    estimates_.clear();
+    std::size_t popular = 0;
+    for (const Wanted& wanted : wanted_) {
+      estimates_.push_back(static_cast<double>(wanted.size) * share);
+      popular += is_popular(wanted.size) ? 1 : 0;
+    }
+    return choose_merge({.postings = estimates_,
+                         .rows = static_cast<double>(range.hi - range.lo),
+                         .least = least,
+                         .popular = popular,
+                         .bitmaps_allowed = fits,
+                         .may_skip = true});
+  }
+
+  void add_accepted(const Own& own, LiveRange range, Pairs& pairs) {
     for (std::size_t at = 0; at < found_.offsets.size(); ++at) {
       const Seq other = range.lo + found_.offsets[at];
-      if (accepts(found_.counts[at], sets().set_size(other))) pairs.add(row, other);
-    }
-    if (accepts(0, 0)) {
-      const std::size_t middle = pairs.size();
-      for (std::uint64_t at = empty_.begin(); at < empty_.end(); ++at) {
-        if (empty_[at] >= range.lo && empty_[at] < range.hi) pairs.add(row, empty_[at]);
-      }
-      std::inplace_merge(pairs.other.begin() + static_cast<std::ptrdiff_t>(before),
-                         pairs.other.begin() + static_cast<std::ptrdiff_t>(middle), pairs.other.end());
+      if (accepts(own, found_.counts[at], sets().set_size(other))) pairs.add(own.row, other);
     }
   }
 
-  void probe_weighted(const SetColumn& own, Seq row, LiveRange range, Pairs& pairs, Work& work) {
-    work.lookups += own.set_size(row);
-    work.postings += merge(own.set(row), range, 1);
-    work.comparisons += found_.offsets.size();
-    for (const std::uint32_t offset : found_.offsets) {
-      const Seq other = range.lo + offset;
-      if (satisfies_weighted(term_, own, row, sets(), other)) pairs.add(row, other);
+  void add_verified(const Own& own, LiveRange range, Pairs& pairs) {
+    const std::vector<std::uint32_t>& offsets = found_.offsets;
+    for (std::size_t at = 0; at < offsets.size(); ++at) {
+      if (at + 2 * kAhead < offsets.size()) __builtin_prefetch(sets().starts.at(range.lo + offsets[at + 2 * kAhead]));
+      if (at + kAhead < offsets.size()) {
+        __builtin_prefetch(sets().items.at(sets().starts[range.lo + offsets[at + kAhead]]));
+      }
+      const Seq other = range.lo + offsets[at];
+      if (satisfies_set(term_, own.column, own.row, sets(), other, own.is_left)) pairs.add(own.row, other);
     }
+  }
+
+  // Adds the rows with empty sets, in order among the partners found since `before`.
+  void add_empty(Seq own_row, LiveRange range, std::size_t before, Pairs& pairs, Work& work) {
+    const auto [rows, count] = lists_.empty_sets(range);
+    work.postings += count;
+    const auto middle = static_cast<std::ptrdiff_t>(pairs.size());
+    for (std::size_t at = 0; at < count; ++at) pairs.add(own_row, rows[at]);
+    std::inplace_merge(pairs.other.begin() + static_cast<std::ptrdiff_t>(before), pairs.other.begin() + middle,
+                       pairs.other.end());
   }
 
   const Window& window_;
   const Term term_;
-  std::unique_ptr<Merge> merge_;
-  std::vector<List> lists_;
-  List empty_;
+  const MergeKind kind_;
+  PostingLists lists_;
+  std::unique_ptr<Merge> heap_;
+  std::unique_ptr<Merge> count_;
+  std::unique_ptr<Merge> bitmap_;
+  // Scratch memory of one probe.
+  std::vector<Wanted> wanted_;
   std::vector<PostingView> views_;
-  std::vector<Position> positions_;
+  std::vector<double> estimates_;
   Candidates found_;
 };
 
 }  // namespace
 
 std::unique_ptr<Index> make_inverted_index(const Window& window, const Term& term, MergeKind merge) {
-  // Rows that share nothing match too: there is nothing to look up.
-  if (term.is_weighted() && !(term.at_least > 0)) return make_scan_index(window, term);
+  if (term.is_weighted()) return make_weighted_index(window, term, merge);
   return std::make_unique<InvertedIndex>(window, term, merge);
 }
 
