@@ -27,5 +27,6 @@ template <class Vector>
 void bind_errors(py::module_& module);
 void bind_snapshot(py::module_& module);
 void bind_join(py::module_& module);
+void bind_tree_join(py::module_& module);
 
 }  // namespace watersmeet::bindings

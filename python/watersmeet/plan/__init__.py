@@ -6,11 +6,12 @@ Pure: no clock, no I/O, no compiled core. Paper: [JAQPOT].
 from __future__ import annotations
 
 from watersmeet.plan.adapt import AdaptRule, Decision, analyse, largest_move, should_analyse
-from watersmeet.plan.allocation import Allocation, Flow, flow, from_probes
+from watersmeet.plan.allocation import Allocation, Flow, flow, from_counts, from_probes
 from watersmeet.plan.choice import Choice, choose_tree, probes_per_s
 from watersmeet.plan.cover import Cover, cover, greedy_cover, minimum_cover
 from watersmeet.plan.freshness import refresh_rates
 from watersmeet.plan.knapsack import Cycle, best_cycles, fill_by_productivity, greedy_cycles, whole_cycle
+from watersmeet.plan.measure import Period, analyse_workload, measured_workload, prefer_tree
 from watersmeet.plan.plan import Path, Plan
 from watersmeet.plan.policy import POLICIES, Policy, Saturation, allocate, saturation
 from watersmeet.plan.steady import Steady, settle, steady_state
@@ -28,6 +29,7 @@ __all__ = [
     "Flow",
     "Node",
     "Path",
+    "Period",
     "Plan",
     "Policy",
     "Saturation",
@@ -37,18 +39,22 @@ __all__ = [
     "Workload",
     "allocate",
     "analyse",
+    "analyse_workload",
     "best_cycles",
     "choose_tree",
     "cover",
     "every_tree",
     "fill_by_productivity",
     "flow",
+    "from_counts",
     "from_probes",
     "greedy_cover",
     "greedy_cycles",
     "largest_move",
+    "measured_workload",
     "minimum_cover",
     "parse_tree",
+    "prefer_tree",
     "probes_per_s",
     "refresh_rates",
     "saturation",

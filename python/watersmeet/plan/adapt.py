@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 from watersmeet.plan import _check
 from watersmeet.plan.allocation import Allocation, flow
@@ -16,7 +16,9 @@ from watersmeet.plan.plan import Plan
 from watersmeet.plan.policy import Policy, allocate
 from watersmeet.plan.tree import Tree
 
-__all__ = ["AdaptRule", "Decision", "analyse", "largest_move", "should_analyse"]
+__all__ = ["AdaptRule", "Decision", "analyse", "largest_move", "relative_moves", "should_analyse"]
+
+_Key = TypeVar("_Key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,14 +121,13 @@ def _freshness_needs(fresh: Allocation, now: Plan, in_force: Allocation) -> bool
 
 def _moves(before: Plan, now: Plan) -> Iterator[float]:
     for old, new in ((before.rates, now.rates), (before.states, now.states)):
-        yield from _relative(old, new)
+        yield from relative_moves(old, new)
     for name, pair in before.selectivity.items():
-        yield from _relative(dict(enumerate(pair)), dict(enumerate(now.selectivity[name])))
+        yield from relative_moves(dict(enumerate(pair)), dict(enumerate(now.selectivity[name])))
 
 
-def _relative(
-    old: Mapping[str, float] | Mapping[int, float], new: Mapping[str, float] | Mapping[int, float]
-) -> Iterator[float]:
-    for was, is_now in zip(old.values(), new.values(), strict=True):
-        larger = max(was, is_now)
-        yield abs(was - is_now) / larger if larger else 0.0
+def relative_moves(old: Mapping[_Key, float], new: Mapping[_Key, float]) -> Iterator[float]:
+    """By how much each number differs, as a share of the larger one."""
+    for key, was in old.items():
+        larger = max(was, new[key])
+        yield abs(was - new[key]) / larger if larger else 0.0

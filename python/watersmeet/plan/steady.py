@@ -9,12 +9,13 @@ rows enter changes little about it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from watersmeet.plan.allocation import Allocation, from_probes
 from watersmeet.plan.plan import Plan
 from watersmeet.plan.policy import Policy, allocate
 from watersmeet.plan.tree import TreeLike
+from watersmeet.plan.withdraw import withdraw
 from watersmeet.plan.workload import Workload
 
 __all__ = ["Steady", "settle", "steady_state"]
@@ -40,7 +41,8 @@ class Steady:
 def steady_state(workload: Workload, tree: TreeLike, *, budget: float, policy: Policy = "jaqpot") -> Steady:
     """The allocation of a budget and the states that follow from it, by damped iteration.
 
-    Every allocation on the way is judged by what it really comes to, in the states that it makes itself.
+    Every allocation on the way is judged by what it really comes to, in the states that it makes itself; and
+    for the policies that seek the highest throughput, against what withdraw() finds.
     """
     plan = workload.plan(tree)
     best: Steady | None = None
@@ -60,7 +62,18 @@ def steady_state(workload: Workload, tree: TreeLike, *, budget: float, policy: P
         }
         plan = workload.plan(plan.tree, states=states)
     assert best is not None
-    return best
+    return _improved(best, workload, plan, budget=budget) if policy in ("jaqpot", "grepp") else best
+
+
+def _improved(found: Steady, workload: Workload, plan: Plan, *, budget: float) -> Steady:
+    """The same, or what withdrawing probes from the full join leaves, if that is more."""
+    probes = withdraw(workload, plan.tree, budget)
+    own_plan = settle(workload, plan, probes)
+    own = from_probes(own_plan, probes, policy=found.allocation.policy, budget=budget)
+    if own.throughput <= found.allocation.throughput:
+        return found
+    own = replace(own, cover=found.allocation.cover)
+    return Steady(own_plan, own, found.rounds, True)
 
 
 def settle(workload: Workload, plan: Plan, allowances: Mapping[str, float]) -> Plan:

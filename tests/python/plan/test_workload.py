@@ -87,14 +87,32 @@ def test_steady_state_is_a_fixed_point_of_states_and_allocation() -> None:
         work = random_workload(rng, int(rng.integers(3, 6)))
         tree = next(every_tree(work.streams))
         budget = rng.uniform(0.1, 0.9) * saturation(work.plan(tree)).budget
-        found = steady_state(work, tree, budget=budget, policy="grepp")
+        found = steady_state(work, tree, budget=budget, policy="global-ratio")
         own = settle(work, found.plan, found.allocation.probes)
         assert own.states == pytest.approx(dict(found.plan.states))
         settled += found.settled
         if found.settled:
-            again = allocate(found.plan, budget=budget, policy="grepp")
+            again = allocate(found.plan, budget=budget, policy="global-ratio")
             assert again.probes == pytest.approx(dict(found.allocation.probes), rel=1e-6)
     assert settled >= 30
+
+
+def test_the_steady_throughput_is_never_below_that_of_a_heuristic() -> None:
+    rng = np.random.default_rng(5)
+    gains = []
+    for _ in range(40):
+        work = random_workload(rng, int(rng.integers(3, 6)))
+        tree = list(every_tree(work.streams))[int(rng.integers(3))]
+        budget = rng.uniform(0.2, 0.6) * saturation(work.plan(tree)).budget
+        best = steady_state(work, tree, budget=budget, policy="grepp").allocation
+        heuristics = [
+            steady_state(work, tree, budget=budget, policy=policy).allocation.throughput
+            for policy in ("equal", "global-ratio", "equal-best", "selectivity-best")
+        ]
+        assert best.spent <= budget * (1 + 1e-6)
+        assert best.throughput >= max(heuristics) * (1 - 1e-9)
+        gains.append(best.throughput / max(heuristics))
+    assert float(np.mean(gains)) > 1.5
 
 
 def test_with_the_whole_budget_the_steady_state_is_the_full_join() -> None:

@@ -1,0 +1,343 @@
+#include "watersmeet/join/joint.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "watersmeet/predicate/verify.h"
+
+namespace watersmeet {
+namespace {
+
+using Leaves = std::vector<std::unique_ptr<Leaf>>;
+
+constexpr std::size_t kMostPairsAtOnce = 1 << 16;
+
+// Which rows of a stream are processed and alive as ticks go by.
+class AliveCursor {
+ public:
+  explicit AliveCursor(const Leaf& leaf) : leaf_(leaf), lo_(leaf.state.window.begin()), hi_(lo_) {}
+
+  // Rows [lo(), hi()) are processed before `tick` and alive at `ts`. Requires: both only grow.
+  void move_to(Tick tick, Timestamp ts) {
+    const TreeState& state = leaf_.state;
+    const Seq end = state.processed();
+    if (!started_) {
+      started_ = true;
+      hi_ = first_at_or_after(state, tick);
+    }
+    while (hi_ < end && state.ticks[hi_] < tick) ++hi_;
+    if (leaf_.config.window_rows.has_value()) {
+      const std::uint64_t most = *leaf_.config.window_rows;
+      if (hi_ >= most) lo_ = std::max(lo_, hi_ - most);
+      if (leaf_.config.freshness.has_value()) skip_older(Wide{ts} - *leaf_.config.freshness);
+    } else {
+      Wide span = leaf_.config.window;
+      if (leaf_.config.freshness.has_value()) span = std::min(span, Wide{*leaf_.config.freshness});
+      skip_older(Wide{ts} - span);
+    }
+  }
+  [[nodiscard]] Seq lo() const { return std::min(lo_, hi_); }
+  [[nodiscard]] Seq hi() const { return hi_; }
+
+ private:
+  [[nodiscard]] static Seq first_at_or_after(const TreeState& state, Tick tick) {
+    const Tick* first = state.ticks.at(state.ticks.begin());
+    return state.ticks.begin() + static_cast<Seq>(std::lower_bound(first, first + state.ticks.size(), tick) - first);
+  }
+  void skip_older(Wide oldest) {
+    const Window& window = leaf_.state.window;
+    if (oldest <= kMinTimestamp) return;
+    if (!skipped_) {
+      skipped_ = true;
+      const Seq first = oldest > kMaxTimestamp ? window.end() : window.lower_bound(static_cast<Timestamp>(oldest));
+      lo_ = std::max(lo_, first);
+    }
+    while (lo_ < hi_ && Wide{window.timestamps[lo_]} < oldest) ++lo_;
+  }
+
+  const Leaf& leaf_;
+  Seq lo_;
+  Seq hi_;
+  bool started_ = false;
+  bool skipped_ = false;
+};
+
+[[nodiscard]] std::int64_t cycle_of(Timestamp ts, Duration cycle) {
+  const std::int64_t whole = ts / cycle;
+  return ts % cycle < 0 ? whole - 1 : whole;
+}
+
+void append_value(const Column& from, Seq row, Column& to) {
+  if (const auto* keys = std::get_if<KeyColumn>(&from)) {
+    std::get<KeyColumn>(to).words.push_back(keys->words[row]);
+  } else if (const auto* numbers = std::get_if<NumberColumn>(&from)) {
+    std::get<NumberColumn>(to).words.push_back(numbers->words[row]);
+  } else {
+    const auto& sets = std::get<SetColumn>(from);
+    auto& out = std::get<SetColumn>(to);
+    const auto items = sets.set(row);
+    out.starts.push_back(out.items.end());
+    out.items.append(items.data(), items.size());
+    if (!out.weighted) return;
+    out.weights.append(sets.set_weights(row).data(), items.size());
+    out.squares.push_back(sets.squares[row]);
+  }
+}
+
+[[nodiscard]] Column empty_column(const Term& term) {
+  if (term.kind == TermKind::kEqual) return KeyColumn{};
+  if (term.kind == TermKind::kBand) return NumberColumn{};
+  SetColumn sets;
+  sets.weighted = term.is_weighted();
+  return sets;
+}
+
+// How well a term drives an index: the smaller the better.
+[[nodiscard]] int rank(const TreePair& pair) {
+  if (pair.terms.empty()) return 3;
+  const TermKind kind = pair.terms[0].term.kind;
+  return kind == TermKind::kEqual ? 0 : kind == TermKind::kBand ? 2 : 1;
+}
+
+[[nodiscard]] std::size_t position_of(const TreeState& state, std::size_t stream) {
+  return static_cast<std::size_t>(std::find(state.streams.begin(), state.streams.end(), stream) -
+                                  state.streams.begin());
+}
+
+}  // namespace
+
+// The rows of a slice that probe, with the ranges of the other state that they may meet; and, where those are
+// combinations, the first living row of each of their streams.
+struct Joint::Requests {
+  std::vector<Seq> rows;
+  std::vector<Seq> lo;
+  std::vector<Seq> hi;
+  std::vector<Seq> alive;
+};
+
+Joint::Joint(const TreeConfig& config, std::array<TreeState*, kSides> inputs, std::unique_ptr<TreeState> output)
+    : config_(config), inputs_(inputs), output_(std::move(output)) {
+  for (std::size_t pair = 0; pair < config.pairs.size(); ++pair) {
+    const auto& streams = config.pairs[pair].streams;
+    for (std::size_t left = 0; left < kSides; ++left) {
+      const std::size_t one = position_of(*inputs_[0], streams[left]);
+      const std::size_t other = position_of(*inputs_[1], streams[1 - left]);
+      if (one == inputs_[0]->streams.size() || other == inputs_[1]->streams.size()) continue;
+      crossings_.push_back({pair, {one, other}, left == 0});
+    }
+  }
+  std::stable_sort(crossings_.begin(), crossings_.end(), [&config](const Crossing& a, const Crossing& b) {
+    return rank(config.pairs[a.pair]) < rank(config.pairs[b.pair]);
+  });
+  if (!crossings_.empty() && !config.pairs[crossings_[0].pair].terms.empty()) driver_ = crossings_[0].pair;
+  if (output_ == nullptr) return;
+  for (const TreeState* input : inputs_) {
+    output_->streams.insert(output_->streams.end(), input->streams.begin(), input->streams.end());
+  }
+  output_->members.resize(output_->streams.size());
+}
+
+void Joint::feed(std::size_t pair) {
+  feeds_pair_ = pair;
+  const Term* term = nullptr;
+  if (pair != kNoPair) {
+    term = &config_.pairs[pair].terms[0].term;
+    for (const std::size_t stream : config_.pairs[pair].streams) {
+      const std::size_t at = position_of(*output_, stream);
+      if (at < output_->streams.size()) feeds_member_ = at;
+    }
+    output_->window.columns.push_back(empty_column(*term));
+  }
+  output_->index = make_tree_index(output_->window, term);
+}
+
+void Joint::process(const Leaves& leaves, const Keep& keep, std::vector<std::vector<Seq>>& results,
+                    std::vector<Ages>* ages) {
+  std::array<Pairs, kSides> found;
+  for (std::size_t side = 0; side < kSides; ++side) probe(side, leaves, keep, found[side]);
+  if (output_ != nullptr) output_->slice = output_->processed();
+  // Both lists are in the order of the probing rows; together they are put in the order of ticks.
+  std::array<std::size_t, kSides> next{};
+  while (next[0] < found[0].size() || next[1] < found[1].size()) {
+    std::size_t side = next[0] < found[0].size() ? 0 : 1;
+    if (side == 0 && next[1] < found[1].size() &&
+        inputs_[1]->ticks[found[1].own[next[1]]] < inputs_[0]->ticks[found[0].own[next[0]]]) {
+      side = 1;
+    }
+    const Seq own = found[side].own[next[side]];
+    const Seq other = found[side].other[next[side]++];
+    if (output_ != nullptr) {
+      add_output(leaves, side, own, other);
+      continue;
+    }
+    const Timestamp newest = inputs_[side]->window.timestamps[own];
+    for (std::size_t input = 0; input < kSides; ++input) {
+      const TreeState& state = *inputs_[input];
+      const Seq row = input == side ? own : other;
+      for (std::size_t at = 0; at < state.streams.size(); ++at) {
+        const std::size_t stream = state.streams[at];
+        const Seq member = state.member(at, row);
+        results[stream].push_back(member);
+        if (ages != nullptr) (*ages)[stream].add(newest - leaves[stream]->state.window.timestamps[member]);
+      }
+    }
+  }
+  if (output_ != nullptr && output_->processed() > output_->slice) {
+    output_->window.close_append(output_->slice);
+    output_->index->append(output_->slice, output_->processed());
+  }
+}
+
+void Joint::add_output(const Leaves& leaves, std::size_t side, Seq own, Seq other) {
+  TreeState& out = *output_;
+  const std::array<Seq, kSides> rows = side == 0 ? std::array<Seq, kSides>{own, other} : std::array<Seq, kSides>{other, own};
+  out.window.timestamps.push_back(inputs_[side]->window.timestamps[own]);
+  out.window.joinable.push_back(1);
+  out.ticks.push_back(inputs_[side]->ticks[own]);
+  std::size_t to = 0;
+  for (std::size_t input = 0; input < kSides; ++input) {
+    for (std::size_t at = 0; at < inputs_[input]->streams.size(); ++at, ++to) {
+      out.members[to].push_back(inputs_[input]->member(at, rows[input]));
+    }
+  }
+  if (feeds_pair_ == kNoPair) return;
+  const Leaf& leaf = *leaves[out.streams[feeds_member_]];
+  const Seq member = out.members[feeds_member_][out.members[feeds_member_].end() - 1];
+  append_value(leaf.columns(feeds_pair_)[0], member, out.window.columns[0]);
+}
+
+void Joint::probe(std::size_t side, const Leaves& leaves, const Keep& keep, Pairs& found) {
+  Requests requests;
+  find_ranges(side, leaves, requests);
+  const TreeState& own = *inputs_[side];
+  TreeState& other = *inputs_[1 - side];
+  std::size_t served = 0;
+  std::size_t request = 0;
+  while (served < requests.rows.size()) {
+    ProbeRun run;
+    run.own = &own.window;
+    const bool first_is_left = crossings_.empty() || crossings_[0].first_is_left;
+    run.own_is_left = (side == 0) == first_is_left;
+    run.rows = requests.rows.data() + served;
+    run.lo = requests.lo.data() + served;
+    run.hi = requests.hi.data() + served;
+    run.requests = requests.rows.size() - served;
+    run.max_pairs = kMostPairsAtOnce;
+    const std::size_t first = found.size();
+    served += other.index->probe(run, found, counts[side].work);
+    filter(side, leaves, requests, first, request, found);
+    filter_opaque(side, keep, first, found);
+  }
+  counts[side].made += found.size();
+}
+
+void Joint::find_ranges(std::size_t side, const Leaves& leaves, Requests& requests) {
+  const TreeState& own = *inputs_[side];
+  const TreeState& other = *inputs_[1 - side];
+  std::vector<AliveCursor> cursors;
+  for (const std::size_t stream : other.streams) cursors.emplace_back(*leaves[stream]);
+  Seq lo = other.window.begin();
+  Seq hi = other.is_stream() ? lo : std::max(lo, other.slice);
+  const Seq end = own.processed();
+  requests.rows.reserve(static_cast<std::size_t>(end - own.slice));
+  for (Seq row = own.slice; row < end; ++row) {
+    if (own.window.joinable[row] == 0) continue;
+    ++counts[side].rows;
+    const Timestamp ts = own.window.timestamps[row];
+    if (!allowances[side].take(cycle_of(ts, config_.cycle))) continue;
+    const Tick tick = own.ticks[row];
+    for (AliveCursor& cursor : cursors) cursor.move_to(tick, ts);
+    if (other.is_stream()) {
+      lo = cursors[0].lo();
+      hi = cursors[0].hi();
+    } else {
+      while (hi < other.processed() && other.ticks[hi] < tick) ++hi;
+      const auto dead = [&](Seq at) {
+        for (std::size_t member = 0; member < cursors.size(); ++member) {
+          if (other.members[member][at] < cursors[member].lo()) return true;
+        }
+        return false;
+      };
+      while (lo < hi && dead(lo)) ++lo;
+    }
+    ++counts[side].probes;
+    counts[side].due += hi - lo;
+    if (lo == hi) continue;
+    requests.rows.push_back(row);
+    requests.lo.push_back(lo);
+    requests.hi.push_back(hi);
+    if (other.is_stream()) continue;
+    for (const AliveCursor& cursor : cursors) requests.alive.push_back(cursor.lo());
+  }
+}
+
+void Joint::filter(std::size_t side, const Leaves& leaves, const Requests& requests, std::size_t first,
+                   std::size_t& request, Pairs& found) const {
+  const TreeState& other = *inputs_[1 - side];
+  const bool combinations = !other.is_stream();
+  const bool more = crossings_.size() > 1 || (driver_ != kNoPair && config_.pairs[driver_].terms.size() > 1);
+  if (!combinations && !more) return;
+  const std::size_t streams = other.streams.size();
+  std::size_t kept = first;
+  for (std::size_t at = first; at < found.size(); ++at) {
+    const Seq own_row = found.own[at];
+    const Seq other_row = found.other[at];
+    if (combinations) {
+      while (requests.rows[request] != own_row) ++request;
+      bool alive = true;
+      for (std::size_t member = 0; member < streams && alive; ++member) {
+        alive = other.members[member][other_row] >= requests.alive[request * streams + member];
+      }
+      if (!alive) continue;
+    }
+    if (more && !satisfies_rest(side, leaves, own_row, other_row)) continue;
+    found.own[kept] = own_row;
+    found.other[kept++] = other_row;
+  }
+  found.own.resize(kept);
+  found.other.resize(kept);
+}
+
+bool Joint::satisfies_rest(std::size_t side, const Leaves& leaves, Seq own, Seq other) const {
+  const TreeState& own_state = *inputs_[side];
+  const TreeState& other_state = *inputs_[1 - side];
+  for (const Crossing& crossing : crossings_) {
+    const auto& terms = config_.pairs[crossing.pair].terms;
+    const std::size_t own_at = crossing.at[side];
+    const std::size_t other_at = crossing.at[1 - side];
+    const auto& own_columns = leaves[own_state.streams[own_at]]->columns(crossing.pair);
+    const auto& other_columns = leaves[other_state.streams[other_at]]->columns(crossing.pair);
+    const bool own_is_left = (side == 0) == crossing.first_is_left;
+    for (std::size_t at = crossing.pair == driver_ ? 1 : 0; at < terms.size(); ++at) {
+      if (!satisfies(terms[at].term, own_columns[at], own_state.member(own_at, own), other_columns[at],
+                     other_state.member(other_at, other), own_is_left)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+void Joint::filter_opaque(std::size_t side, const Keep& keep, std::size_t first, Pairs& found) const {
+  for (const Crossing& crossing : crossings_) {
+    if (!config_.pairs[crossing.pair].opaque || found.size() == first) continue;
+    std::array<std::vector<Seq>, kSides> rows;
+    const std::size_t own_side = (side == 0) == crossing.first_is_left ? 0 : 1;
+    for (std::size_t at = first; at < found.size(); ++at) {
+      rows[own_side].push_back(inputs_[side]->member(crossing.at[side], found.own[at]));
+      rows[1 - own_side].push_back(inputs_[1 - side]->member(crossing.at[1 - side], found.other[at]));
+    }
+    std::vector<std::uint8_t> kept_flags(found.size() - first, 1);
+    keep(crossing.pair, rows[0], rows[1], kept_flags);
+    std::size_t kept = first;
+    for (std::size_t at = first; at < found.size(); ++at) {
+      if (kept_flags[at - first] == 0) continue;
+      found.own[kept] = found.own[at];
+      found.other[kept++] = found.other[at];
+    }
+    found.own.resize(kept);
+    found.other.resize(kept);
+  }
+}
+
+}  // namespace watersmeet

@@ -1,0 +1,254 @@
+#include "watersmeet/join/tree_join.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "watersmeet/base/check.h"
+#include "watersmeet/base/errors.h"
+
+namespace watersmeet {
+namespace {
+
+// Rows of all streams that are processed together: enough to prefetch over, few enough to stay in the cache.
+constexpr std::size_t kSliceRows = 4096;
+constexpr std::size_t kNoStream = SIZE_MAX;
+
+}  // namespace
+
+TreeJoin::TreeJoin(TreeConfig config) : config_(std::move(config)) {
+  if (config_.streams.size() < 2 || config_.streams.size() > kMostStreams) {
+    throw ConfigError("a tree of joins takes 2 to " + std::to_string(kMostStreams) + " streams");
+  }
+  if (config_.joins.size() + 1 != config_.streams.size()) throw ConfigError("a tree has one join fewer than streams");
+  if (config_.cycle < 1) throw ConfigError("a cycle has to last at least one unit of time");
+  for (const TreePair& pair : config_.pairs) pairs_.emplace_back(pair.terms);
+  for (std::size_t stream = 0; stream < config_.streams.size(); ++stream) {
+    leaves_.push_back(std::make_unique<Leaf>(config_, stream, pairs_));
+  }
+  found_.resize(config_.streams.size());
+  if (config_.track_ages) ages_.resize(config_.streams.size());
+  build();
+}
+
+TreeState& TreeJoin::state_of(std::size_t input) const {
+  const std::size_t streams = leaves_.size();
+  return input < streams ? leaves_[input]->state : *joints_[input - streams]->output();
+}
+
+void TreeJoin::build() {
+  joints_.clear();
+  for (std::size_t at = 0; at < config_.joins.size(); ++at) {
+    const bool root = at + 1 == config_.joins.size();
+    const std::array<TreeState*, kSides> inputs = {&state_of(config_.joins[at][0]), &state_of(config_.joins[at][1])};
+    joints_.push_back(std::make_unique<Joint>(config_, inputs, root ? nullptr : std::make_unique<TreeState>()));
+    for (const std::size_t input : config_.joins[at]) {
+      const std::size_t pair = joints_[at]->driver();
+      if (input < leaves_.size()) {
+        leaves_[input]->drive_by(pair, config_);
+      } else {
+        joints_[input - leaves_.size()]->feed(pair);
+      }
+    }
+  }
+}
+
+void TreeJoin::set_tree(std::vector<TreeInputs> joins, const Keep& keep) {
+  WATERSMEET_CHECK(leaves_before_.empty());
+  std::swap(config_.joins, joins);
+  try {
+    build();
+    replay(keep);
+  } catch (...) {
+    std::swap(config_.joins, joins);
+    build();
+    replay(keep);
+    throw;
+  }
+}
+
+// Combinations of living rows are made again; their results came out when they were made first.
+void TreeJoin::replay(const Keep& keep) {
+  for (auto& leaf : leaves_) leaf->state.slice = leaf->state.window.begin();
+  for (auto& joint : joints_) {
+    if (joint->output() == nullptr) continue;
+    joint->process(leaves_, keep, found_, nullptr);
+    joint->counts = {};
+  }
+}
+
+void TreeJoin::set_allowances(const std::vector<double>& per_cycle) {
+  std::size_t at = 0;
+  for (auto& joint : joints_) {
+    for (Allowance& allowance : joint->allowances) {
+      if (per_cycle.empty()) {
+        allowance.lift();
+      } else {
+        allowance.set(per_cycle[at++], config_.carried_cycles);
+      }
+    }
+  }
+}
+
+void TreeJoin::begin() {
+  leaves_before_.clear();
+  joints_before_.clear();
+  for (const auto& leaf : leaves_) {
+    leaves_before_.push_back({leaf->state.window.end(), leaf->state.processed(), leaf->watermark, leaf->ended});
+  }
+  for (const auto& joint : joints_) {
+    const Seq end = joint->output() == nullptr ? 0 : joint->output()->processed();
+    joints_before_.push_back({end, joint->counts, joint->allowances});
+  }
+  ages_before_ = ages_;
+  tick_before_ = next_tick_;
+}
+
+void TreeJoin::begin_push(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array) {
+  Leaf& leaf = *leaves_[stream];
+  if (leaf.ended) throw OrderError("stream '" + leaf.config.name + "': nothing may be pushed after finish()");
+  begin();
+  try {
+    leaf.append(schema, array);
+  } catch (...) {
+    roll_back();
+    throw;
+  }
+}
+
+void TreeJoin::begin_advance(std::size_t stream, Timestamp to) {
+  begin();
+  leaves_[stream]->watermark = std::max(leaves_[stream]->watermark, to);
+}
+
+void TreeJoin::begin_finish() {
+  begin();
+  for (auto& leaf : leaves_) leaf->ended = true;
+}
+
+bool TreeJoin::is_due(std::size_t stream) const {
+  const Timestamp ts = leaves_[stream]->next_ts();
+  for (std::size_t other = 0; other < leaves_.size(); ++other) {
+    const Leaf& leaf = *leaves_[other];
+    if (other == stream || leaf.ended) continue;
+    // Ties go by stream: rows of earlier streams at this very time would come first.
+    if (other < stream ? leaf.watermark <= ts : leaf.watermark < ts) return false;
+  }
+  return true;
+}
+
+std::size_t TreeJoin::next_stream(std::optional<Timestamp> until) const {
+  std::size_t next = kNoStream;
+  for (std::size_t stream = 0; stream < leaves_.size(); ++stream) {
+    const Leaf& leaf = *leaves_[stream];
+    if (leaf.has_waiting() && (next == kNoStream || leaf.next_ts() < leaves_[next]->next_ts())) next = stream;
+  }
+  if (next == kNoStream || (until.has_value() && leaves_[next]->next_ts() >= *until)) return kNoStream;
+  return is_due(next) ? next : kNoStream;
+}
+
+std::optional<Timestamp> TreeJoin::next_due() const {
+  const std::size_t next = next_stream(std::nullopt);
+  return next == kNoStream ? std::nullopt : std::optional<Timestamp>(leaves_[next]->next_ts());
+}
+
+bool TreeJoin::take_slice(std::optional<Timestamp> until) {
+  for (auto& leaf : leaves_) leaf->state.slice = leaf->state.processed();
+  std::size_t taken = 0;
+  while (taken < kSliceRows) {
+    const std::size_t next = next_stream(until);
+    if (next == kNoStream) break;
+    leaves_[next]->state.ticks.push_back(next_tick_++);
+    ++taken;
+  }
+  for (auto& leaf : leaves_) {
+    TreeState& state = leaf->state;
+    if (state.processed() > state.slice) state.index->append(state.slice, state.processed());
+  }
+  return taken > 0;
+}
+
+bool TreeJoin::process_slice(std::optional<Timestamp> until, const Keep& keep) {
+  if (!take_slice(until)) return false;
+  for (auto& joint : joints_) joint->process(leaves_, keep, found_, config_.track_ages ? &ages_ : nullptr);
+  return true;
+}
+
+std::vector<std::vector<Seq>> TreeJoin::commit() {
+  expire();
+  results_ += found_[0].size();
+  leaves_before_.clear();
+  joints_before_.clear();
+  std::vector<std::vector<Seq>> out(found_.size());
+  out.swap(found_);
+  return out;
+}
+
+void TreeJoin::expire() {
+  Wide low = Wide{kMaxTimestamp} + 1;
+  for (const auto& leaf : leaves_) low = std::min(low, leaf->low());
+  for (auto& leaf : leaves_) {
+    const TreeStream& stream = leaf->config;
+    const Seq processed = leaf->state.processed();
+    Seq first = leaf->state.window.begin();
+    if (stream.window_rows.has_value()) {
+      if (processed > *stream.window_rows) first = std::max(first, processed - *stream.window_rows);
+    }
+    Wide oldest = stream.window_rows.has_value() ? Wide{kMinTimestamp} : low - stream.window;
+    if (stream.freshness.has_value()) oldest = std::max(oldest, low - *stream.freshness);
+    if (oldest > kMaxTimestamp) {
+      first = processed;
+    } else if (oldest > kMinTimestamp) {
+      first = std::max(first, leaf->state.window.lower_bound(static_cast<Timestamp>(oldest)));
+    }
+    leaf->drop_before(std::min(first, processed));
+  }
+  for (auto& joint : joints_) {
+    TreeState* state = joint->output();
+    if (state == nullptr) continue;
+    Seq first = state->window.begin();
+    const auto dead = [&](Seq row) {
+      for (std::size_t at = 0; at < state->streams.size(); ++at) {
+        if (state->members[at][row] < leaves_[state->streams[at]]->state.window.begin()) return true;
+      }
+      return false;
+    };
+    while (first < state->processed() && dead(first)) ++first;
+    if (first > state->window.begin()) state->drop_before(first);
+  }
+}
+
+void TreeJoin::roll_back() {
+  for (std::size_t at = joints_.size(); at-- > 0;) {
+    TreeState* state = joints_[at]->output();
+    const Seq end = joints_before_[at].end;
+    if (state != nullptr && state->window.end() > end) {
+      if (state->index != nullptr) state->index->truncate(end);
+      state->window.truncate(end);
+      state->ticks.truncate_to(end);
+      for (auto& each : state->members) each.truncate_to(end);
+    }
+    joints_[at]->counts = joints_before_[at].counts;
+    joints_[at]->allowances = joints_before_[at].allowances;
+  }
+  for (std::size_t at = 0; at < leaves_.size(); ++at) {
+    const LeafBefore& before = leaves_before_[at];
+    leaves_[at]->take_back(before.end, before.processed);
+    leaves_[at]->watermark = before.watermark;
+    leaves_[at]->ended = before.ended;
+  }
+  for (auto& column : found_) column.clear();
+  ages_ = ages_before_;
+  next_tick_ = tick_before_;
+  leaves_before_.clear();
+  joints_before_.clear();
+}
+
+std::size_t TreeJoin::bytes() const {
+  std::size_t total = 0;
+  for (const auto& leaf : leaves_) total += leaf->bytes();
+  for (const auto& joint : joints_) total += joint->output() == nullptr ? 0 : joint->output()->bytes();
+  for (const TermSet& pair : pairs_) total += pair.bytes();
+  return total;
+}
+
+}  // namespace watersmeet

@@ -1,0 +1,105 @@
+// The windowed join of several streams by a tree of binary joins; every change is a transaction that can be undone.
+//
+// The answer: all combinations of one row per stream whose pairs satisfy their predicates, and whose members are all
+// alive, each within its own stream's window, when the last of them is processed. Rows are processed in the order of
+// (timestamp, stream, arrival) over all streams, once no earlier one can come; so neither batches nor the order of
+// pushes matter. With allowances some rows do not probe: the answer is then a part of that.
+//
+// Scenario: a at 1, b at 2, c at 3 over ((A B) C). b is the last of (a, b): the pair enters the state of A+B with b's
+// tick. c looks there, finds it, and the combination comes out at c's tick: once, since only c's probe can find it.
+// Had c come at 1.5, the pair, made at b's tick, would itself have looked among the rows of C.
+//
+// begin_*() takes rows in, process_slice() works on those that are due, commit() expires and gives the results out,
+// roll_back() leaves everything as it was before begin_*().
+// Invariants
+//   (1) Each combination is found once, by the rows of the tick of its newest member.
+//   (2) A row leaves its window only when no row still to come can meet it.
+// Threads    one caller at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "watersmeet/join/ages.h"
+#include "watersmeet/join/joint.h"
+#include "watersmeet/join/leaf.h"
+#include "watersmeet/join/tree_config.h"
+#include "watersmeet/tuple/arrow_abi.h"
+
+namespace watersmeet {
+
+class TreeJoin {
+ public:
+  explicit TreeJoin(TreeConfig config);
+
+  // The batch: an Arrow struct of the time column and the columns of the stream's pairs, in the pairs' order. Throws
+  // SchemaError or OrderError, having changed nothing.
+  void begin_push(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array);
+  // Nothing of `stream` older than `to` will come.
+  void begin_advance(std::size_t stream, Timestamp to);
+  // Nothing will come any more.
+  void begin_finish();
+
+  // The timestamp of the next row that is due, if any is.
+  [[nodiscard]] std::optional<Timestamp> next_due() const;
+  // Processes some of the rows that are due, with timestamps below `until` if that is given. Returns: whether there
+  // were any.
+  bool process_slice(std::optional<Timestamp> until, const Keep& keep);
+
+  // Ends the change. Returns: the combinations found, one column of row numbers per stream.
+  [[nodiscard]] std::vector<std::vector<Seq>> commit();
+  void roll_back();
+
+  // Probes per cycle of each half-way join, join by join, first input first; empty: as many as there are rows.
+  // Part of a change, if one is under way.
+  void set_allowances(const std::vector<double>& per_cycle);
+  // Another tree over the same streams, with the same answer. Not within a change.
+  void set_tree(std::vector<TreeInputs> joins, const Keep& keep);
+
+  [[nodiscard]] const TreeConfig& config() const { return config_; }
+  [[nodiscard]] const Leaf& leaf(std::size_t stream) const { return *leaves_[stream]; }
+  [[nodiscard]] const std::vector<std::unique_ptr<Joint>>& joints() const { return joints_; }
+  [[nodiscard]] const std::vector<Ages>& ages() const { return ages_; }
+  [[nodiscard]] std::uint64_t results() const { return results_; }
+  [[nodiscard]] std::size_t bytes() const;
+
+ private:
+  void begin();
+  void build();
+  void replay(const Keep& keep);
+  [[nodiscard]] TreeState& state_of(std::size_t input) const;
+  [[nodiscard]] std::size_t next_stream(std::optional<Timestamp> until) const;
+  [[nodiscard]] bool is_due(std::size_t stream) const;
+  [[nodiscard]] bool take_slice(std::optional<Timestamp> until);
+  void expire();
+
+  TreeConfig config_;
+  std::vector<TermSet> pairs_;
+  std::vector<std::unique_ptr<Leaf>> leaves_;
+  std::vector<std::unique_ptr<Joint>> joints_;
+  std::vector<Ages> ages_;
+  Tick next_tick_ = 0;
+  std::uint64_t results_ = 0;
+  std::vector<std::vector<Seq>> found_;
+
+  struct LeafBefore {
+    Seq end;
+    Seq processed;
+    Timestamp watermark;
+    bool ended;
+  };
+  struct JointBefore {
+    Seq end;
+    std::array<HalfJoinCounts, kSides> counts;
+    std::array<Allowance, kSides> allowances;
+  };
+  std::vector<LeafBefore> leaves_before_;
+  std::vector<JointBefore> joints_before_;
+  std::vector<Ages> ages_before_;
+  Tick tick_before_ = 0;
+};
+
+}  // namespace watersmeet

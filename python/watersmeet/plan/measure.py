@@ -1,0 +1,128 @@
+"""From what a running tree of joins counted in a period to the statistics that plans are made of.
+
+The sizes of states between joins are not taken as counted: dead rows wait there for their turn to be dropped.
+They are what entered them times how long rows stay, as in steady.py; selectivities follow, so that the model
+gives back what was measured when it is asked about the allowances that were in force.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from watersmeet.plan.adapt import AdaptRule, Decision, relative_moves
+from watersmeet.plan.allocation import Allocation, from_probes
+from watersmeet.plan.choice import choose_tree, probes_per_s
+from watersmeet.plan.policy import Policy
+from watersmeet.plan.steady import settle, steady_state
+from watersmeet.plan.tree import Node, Tree, parse_tree
+from watersmeet.plan.workload import Workload
+
+__all__ = ["Period", "analyse_workload", "measured_workload", "prefer_tree"]
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """Counts of one monitoring period.
+
+    rows      that came, per stream
+    windows   rows in each stream's window
+    probes    made, per half-way join
+    made      combinations that came of them, per half-way join
+    """
+
+    seconds: float
+    rows: Mapping[str, float]
+    windows: Mapping[str, float]
+    probes: Mapping[str, float]
+    made: Mapping[str, float]
+
+
+def measured_workload(
+    tree: Tree, period: Period, pairs: frozenset[frozenset[str]], before: Workload | None
+) -> Workload:
+    """The statistics of a period. `pairs` have predicates; what was not probed keeps what it had `before`."""
+    rates = {stream: period.rows[stream] / period.seconds for stream in tree.streams}
+    sizes: dict[str, float] = {stream: period.windows[stream] for stream in tree.streams}
+    shares: dict[tuple[str, str], float] = {}
+    for join in tree.joins:
+        names = [node.name for node in join.inputs or ()]
+        crossing = _crossing(join, pairs)
+        compared = sum(period.probes[name] * sizes[join.partner(name).name] for name in names)
+        made = sum(period.made[name] for name in names)
+        if crossing:
+            share = min(1.0, made / compared) if compared else _known(crossing, before)
+            shares |= {pair: share ** (1.0 / len(crossing)) for pair in crossing}
+        leaving = sum(rates[name] / sizes[name] for name in join.streams if sizes[name])
+        sizes[join.name] = made / period.seconds / leaving if leaving else 0.0
+    return Workload(
+        rates=rates,
+        windows={stream: sizes[stream] for stream in tree.streams},
+        selectivity=shares,
+        freshness=before.freshness if before else None,
+    )
+
+
+def analyse_workload(
+    before: Workload | None,
+    now: Workload,
+    tree: Tree,
+    in_force: Allocation,
+    *,
+    at_s: float,
+    budget: float,
+    policy: Policy,
+    rule: AdaptRule,
+    free_tree: bool = False,
+) -> Decision:
+    """As analyse(), where states follow from the allocation; with `free_tree` other trees are considered.
+
+    The first analysis, before which nothing was known, comes into force whatever it promises.
+    """
+    moved = float("inf") if before is None else max(_moves(before, now), default=0.0)
+    own_plan = settle(now, now.plan(tree), in_force.probes)
+    own = from_probes(own_plan, in_force.probes, policy=policy, budget=budget)
+    if moved <= rule.analyse_above and budget == in_force.budget:
+        return Decision(at_s, "kept", moved, own.throughput, own.throughput, in_force, tree)
+    steady = steady_state(now, tree, budget=budget, policy=policy)
+    best, best_tree = steady.allocation, tree
+    if free_tree:
+        choice = choose_tree(now, budget=budget, policy=policy)
+        if (choice.throughput or 0.0) > best.throughput * (1.0 + rule.actuate_above):
+            best_tree = choice.tree
+            best = steady_state(now, best_tree, budget=budget, policy=policy).allocation
+    problem = best.cover.problem if best.cover else None
+    pays = before is None or best.throughput > own.throughput * (1.0 + rule.actuate_above)
+    kind = "actuated" if pays or own.spent > budget * (1.0 + rule.actuate_above) else "analysed"
+    if kind == "analysed":
+        return Decision(at_s, "analysed", moved, own.throughput, best.throughput, in_force, tree, problem)
+    return Decision(at_s, "actuated", moved, own.throughput, best.throughput, best, best_tree, problem)
+
+
+def prefer_tree(now: Workload, tree: Tree, rule: AdaptRule) -> Tree | None:
+    """The tree that an exact join should change to, if its probes are fewer by more than the threshold."""
+    choice = choose_tree(now)
+    saves = probes_per_s(now, tree) > choice.probes_per_s * (1.0 + rule.actuate_above)
+    return parse_tree(choice.tree) if saves else None
+
+
+def _crossing(join: Node, pairs: frozenset[frozenset[str]]) -> list[tuple[str, str]]:
+    one, other = (node.streams for node in join.inputs or ())
+    return [(own, its) for own in one for its in other if frozenset((own, its)) in pairs]
+
+
+def _known(crossing: list[tuple[str, str]], before: Workload | None) -> float:
+    if before is None:
+        return 0.0
+    share = 1.0
+    for pair in crossing:
+        share *= before.selectivity.get(frozenset(pair), 1.0)
+    return share
+
+
+def _moves(before: Workload, now: Workload) -> list[float]:
+    moves = [*relative_moves(before.rates, now.rates), *relative_moves(before.windows, now.windows)]
+    pairs = before.selectivity.keys() | now.selectivity.keys()
+    for pair in pairs:
+        moves += relative_moves({0: before.selectivity.get(pair, 1.0)}, {0: now.selectivity.get(pair, 1.0)})
+    return moves
