@@ -1,8 +1,8 @@
 """watersmeet on W1: `WindowJoin`, pushed alternating batches of the two streams.
 
 Beside the figure that is compared with the others: batches of 1k rows, windows of 0.1, 1 and 10 s with as
-many keys as keep the matches per row equal, and a payload of 6 columns per side gathered into the results
-instead of row numbers.
+many keys as keep the matches per row equal, a payload of 6 columns per side gathered into the results instead
+of row numbers, and results in timestamp order.
 """
 
 from bench.arrow_input import PAYLOAD
@@ -20,6 +20,8 @@ ENGINE = Engine(
     variants=(
         Variant("64k batch", {"batch": _BATCH}),
         Variant("1k batch", {"batch": 1_024}),
+        Variant("64k batch, in order", {"batch": _BATCH, "order": "filter-order"}),
+        Variant("1k batch, in order", {"batch": 1_024, "order": "filter-order"}),
         Variant("6 payload columns gathered", {"batch": _BATCH, "payload": PAYLOAD}, checks=False),
         Variant("window x1", {"batch": 8_192}, resize={"window_us": 100_000, "domain": 20_000}),
         Variant("window x10", {"batch": 8_192}, resize={"window_us": 1_000_000, "domain": 200_000}),

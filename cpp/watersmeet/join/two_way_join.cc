@@ -24,6 +24,16 @@ void append_rows(const Side& side, const UninitializedVector<Seq>& rows, Values&
   for (std::size_t at = 0; at < rows.size(); ++at) out[before + at] = side.row_id(rows[at]);
 }
 
+void append_results(const std::vector<Result>& results, ResultRows& out) {
+  const std::size_t before = out.left.size();
+  out.left.resize(before + results.size());
+  out.right.resize(before + results.size());
+  for (std::size_t at = 0; at < results.size(); ++at) {
+    out.left[before + at] = results[at].left;
+    out.right[before + at] = results[at].right;
+  }
+}
+
 }  // namespace
 
 TwoWayJoin::TwoWayJoin(JoinConfig config)
@@ -36,7 +46,8 @@ TwoWayJoin::TwoWayJoin(JoinConfig config)
   }
 }
 
-// --- a change begins ---------------------------------------------------------------------------------------------
+// --- a change begins
+// ---------------------------------------------------------------------------------------------
 
 void TwoWayJoin::begin() {
   for (std::size_t stream = 0; stream < kSides; ++stream) {
@@ -51,6 +62,7 @@ void TwoWayJoin::begin() {
     fresh.lo.clear();
     fresh.hi.clear();
     matched_[stream].clear();
+    in_step_[stream].clear();
   }
   plain_ = {};
   found_.clear();
@@ -93,8 +105,8 @@ void TwoWayJoin::begin_finish() {
 void TwoWayJoin::take_batch(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array) {
   const std::size_t columns = 1 + terms_.arrow_columns(stream);
   if (schema.n_children != static_cast<std::int64_t>(columns) || array.n_children != schema.n_children) {
-    throw SchemaError("a batch of stream '" + config_.streams[stream].name + "' needs " + std::to_string(columns) +
-                      " join columns");
+    throw SchemaError("a batch of stream '" + config_.streams[stream].name + "' needs " +
+                      std::to_string(columns) + " join columns");
   }
   const auto view = [&](std::size_t column) {
     return ArrowView(*schema.children[column], *array.children[column], array.offset, array.length);
@@ -113,11 +125,12 @@ void TwoWayJoin::take_batch(std::size_t stream, const ArrowSchema& schema, const
 }
 
 bool TwoWayJoin::goes_straight(const Side& side, const ArrowView& times) const {
-  return !synchronised_ && !side.config.lateness.has_value() && side.stage.waiting.empty() && times.is_integer() &&
-         !has_null(times);
+  return !synchronised_ && !side.config.lateness.has_value() && side.stage.waiting.empty() &&
+         times.is_integer() && !has_null(times);
 }
 
-void TwoWayJoin::take_straight(std::size_t stream, const ArrowView& times, const std::vector<ArrowView>& views) {
+void TwoWayJoin::take_straight(std::size_t stream, const ArrowView& times,
+                               const std::vector<ArrowView>& views) {
   Side& side = *sides_[stream];
   Window& window = side.window;
   const auto rows = static_cast<std::size_t>(times.length());
@@ -135,7 +148,8 @@ void TwoWayJoin::take_straight(std::size_t stream, const ArrowView& times, const
   if (rows > 0) side.watermark = side.newest = window.timestamps[window.end() - 1];
 }
 
-void TwoWayJoin::take_staged(std::size_t stream, const ArrowView& times, const std::vector<ArrowView>& views) {
+void TwoWayJoin::take_staged(std::size_t stream, const ArrowView& times,
+                             const std::vector<ArrowView>& views) {
   Side& side = *sides_[stream];
   Stage& stage = side.stage;
   const auto rows = static_cast<std::size_t>(times.length());
@@ -155,7 +169,8 @@ void TwoWayJoin::take_staged(std::size_t stream, const ArrowView& times, const s
   bad_stream_ = stream;
 }
 
-// --- rows enter their windows ------------------------------------------------------------------------------------
+// --- rows enter their windows
+// ------------------------------------------------------------------------------------
 
 void TwoWayJoin::admit_all() {
   if (synchronised_) {
@@ -181,7 +196,8 @@ void TwoWayJoin::admit_in_order() {
 
 void TwoWayJoin::admit_own(std::size_t stream) {
   const Side& side = *sides_[stream];
-  while (!side.stage.waiting.empty() && side.complete_to(side.stage.waiting.front().ts, false)) admit_next(stream);
+  while (!side.stage.waiting.empty() && side.complete_to(side.stage.waiting.front().ts, false))
+    admit_next(stream);
 }
 
 void TwoWayJoin::admit_next(std::size_t stream) {
@@ -237,7 +253,8 @@ void TwoWayJoin::next_phase() {
   } while (phase_ < kSides && fresh_[phase_].lo.empty());
 }
 
-// --- rows look for partners --------------------------------------------------------------------------------------
+// --- rows look for partners
+// --------------------------------------------------------------------------------------
 
 void TwoWayJoin::probe(std::size_t max_pairs, std::uint64_t max_work, Pairs& found) {
   found.own.clear();
@@ -284,6 +301,7 @@ void TwoWayJoin::accept(std::size_t own_stream, Pairs& found) {
     matched_[stream].insert(matched_[stream].end(), rows.begin(), rows.end());
   }
   if (config_.how == How::kSemi || config_.how == How::kAnti) return;
+  if (config_.order != Order::kNone) return accept_in_step(own_stream, found);
   found_.reserve(found_.size() + found.size());
   for (std::size_t at = 0; at < found.size(); ++at) {
     const RowId own_id = own.row_id(found.own[at]);
@@ -307,7 +325,43 @@ void TwoWayJoin::accept_plain(std::size_t own_stream, Pairs& found) {
   append_rows(*sides_[1 - own_stream], found.other, other_ids);
 }
 
-// --- a change ends -----------------------------------------------------------------------------------------------
+// Rows probe in time order, so results at the own row's time come in order; those of newer partners do not.
+// Which partners are newer is known by their place: most results are written without a look at the partner's
+// time.
+void TwoWayJoin::accept_in_step(std::size_t own_stream, const Pairs& found) {
+  const Side& own = *sides_[own_stream];
+  const Side& other = *sides_[1 - own_stream];
+  const Timestamp* times = other.window.timestamps.at(other.window.begin());
+  const std::size_t others = other.window.size();
+  std::vector<Result>& in_step = in_step_[own_stream];
+  in_step.reserve(in_step.size() + found.size());
+  Seq row = 0;
+  Timestamp ts = 0;
+  Seq newer = 0;  // partners from here on are newer than the row
+  for (std::size_t at = 0; at < found.size(); ++at) {
+    if (at == 0 || found.own[at] != row) {
+      row = found.own[at];
+      ts = own.window.timestamps[row];
+      const bool all_older = others == 0 || times[others - 1] <= ts;
+      newer = all_older ? other.window.end()
+                        : other.window.begin() +
+                              static_cast<Seq>(std::upper_bound(times, times + others, ts) - times);
+    }
+    const Seq partner = found.other[at];
+    const RowId own_id = own.row_id(row);
+    const RowId other_id = other.row_id(partner);
+    const RowId left = own_stream == 0 ? own_id : other_id;
+    const RowId right = own_stream == 0 ? other_id : own_id;
+    if (partner < newer) {
+      in_step.push_back({ts, left, right});
+    } else {
+      found_.push_back({other.window.timestamps[partner], left, right});
+    }
+  }
+}
+
+// --- a change ends
+// -----------------------------------------------------------------------------------------------
 
 void TwoWayJoin::commit(Released& out) {
   mark_matches();
@@ -402,32 +456,25 @@ void TwoWayJoin::release(Released& out) {
     out.right = std::move(plain_.right);
     return;
   }
-  std::vector<Result> ready;
   if (config_.order == Order::kNone) {
-    ready = std::move(found_);
-    found_ = {};
-  } else {
-    hold_.add(std::move(found_));
-    found_ = {};
-    const Wide bound = release_bound();
-    if (bound <= kMaxTimestamp) {
-      hold_.release_before(static_cast<Timestamp>(bound), ready);
-    } else {
-      hold_.release_all(ready);
-      std::sort(timeless_.begin(), timeless_.end());
-      ready.insert(ready.end(), timeless_.begin(), timeless_.end());
-      timeless_.clear();
-    }
+    append_results(found_, out);
+    return;
   }
-  out.left.resize(ready.size());
-  out.right.resize(ready.size());
-  for (std::size_t at = 0; at < ready.size(); ++at) {
-    out.left[at] = ready[at].left;
-    out.right[at] = ready[at].right;
+  for (std::vector<Result>& results : in_step_) hold_.add(results);
+  hold_.add(found_);
+  const Wide bound = release_bound();
+  if (bound <= kMaxTimestamp) {
+    hold_.release_before(static_cast<Timestamp>(bound), out);
+    return;
   }
+  hold_.release_all(out);
+  std::sort(timeless_.begin(), timeless_.end());
+  append_results(timeless_, out);
+  timeless_.clear();
 }
 
-// --- state -------------------------------------------------------------------------------------------------------
+// --- state
+// -------------------------------------------------------------------------------------------------------
 
 std::size_t TwoWayJoin::bytes() const {
   return sides_[0]->bytes() + sides_[1]->bytes() + terms_.bytes() + hold_.bytes() +
@@ -440,8 +487,8 @@ RowId TwoWayJoin::first_needed(std::size_t stream) {
   return needed_[stream];
 }
 
-// Held results name rows that may have left their window. A walk over them all is taken when as many have been
-// released; results found in between are made of rows that are in their windows now or come later.
+// Held results name rows that may have left their window. A walk over them all is taken when as many have
+// been released; results found in between are made of rows that are in their windows now or come later.
 void TwoWayJoin::look_for_needed(std::size_t stream) {
   results_at_look_[stream] = results_;
   needed_[stream] = std::min(sides_[stream]->first_needed(), hold_.first_row(stream == 0));

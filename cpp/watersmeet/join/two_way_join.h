@@ -1,14 +1,14 @@
 // The exact windowed join of two streams: every change is a transaction that can be undone.
 //
-// A change (a batch, a promise, the end) goes through three steps. begin_*() takes rows in, up to where they may be
-// processed now, and computes the range of the other window that each may meet. probe() finds candidates, a block
-// at a time, and accept() takes those that are results. commit() makes the change final, expires what no row to
-// come can meet and releases results; roll_back() leaves the join as it was before begin_*().
+// A change (a batch, a promise, the end) goes through three steps. begin_*() takes rows in, up to where they
+// may be processed now, and computes the range of the other window that each may meet. probe() finds
+// candidates, a block at a time, and accept() takes those that are results. commit() makes the change final,
+// expires what no row to come can meet and releases results; roll_back() leaves the join as it was before
+// begin_*().
 //
-// Paper: [Gedik] Fig. 3 (insert, expire, probe), with two-sided windows ([Hammad], SPEC H5), so that streams may
-// run ahead of one another. Rows are processed as they come; in (timestamp, stream, arrival) order where a row-count
-// window or Sync-Filter asks for it.
-// Invariants
+// Paper: [Gedik] Fig. 3 (insert, expire, probe), with two-sided windows ([Hammad], SPEC H5), so that streams
+// may run ahead of one another. Rows are processed as they come; in (timestamp, stream, arrival) order where
+// a row-count window or Sync-Filter asks for it. Invariants
 //   (1) Each pair is found once, by the member that is processed later.
 //   (2) A row leaves its window only when no row still to come can meet it.
 //   (3) Between commits, results and counters are those of whole changes.
@@ -38,9 +38,7 @@ struct DirectionCounts {
 };
 
 // What a change gives back: results as parallel columns of row numbers, and the numbers of late rows.
-struct Released {
-  UninitializedVector<RowId> left;
-  UninitializedVector<RowId> right;
+struct Released : ResultRows {
   std::vector<RowId> late;
 };
 
@@ -124,6 +122,7 @@ class TwoWayJoin {
 
   [[nodiscard]] bool plain() const { return config_.how == How::kInner && config_.order == Order::kNone; }
   void accept_plain(std::size_t own_stream, Pairs& found);
+  void accept_in_step(std::size_t own_stream, const Pairs& found);
   void mark_matches();
   void settle(std::size_t stream);
   void emit_alone(std::size_t stream, Timestamp ts, RowId id);
@@ -142,16 +141,18 @@ class TwoWayJoin {
   std::vector<Result> timeless_;  // unmatched bad rows, held to the end where results are ordered
   std::uint64_t results_ = 0;
   bool synchronised_;
-  std::array<RowId, kSides> needed_ = {};              // lower bounds of what held results need, from the last look
+  std::array<RowId, kSides> needed_ = {};  // lower bounds of what held results need, from the last look
   std::array<std::uint64_t, kSides> results_at_look_ = {};
 
   // The change under way.
   std::array<Before, kSides> before_;
   std::array<Fresh, kSides> fresh_;
-  std::size_t phase_ = kSides;                         // the stream whose rows probe; kSides: none
-  Released plain_;                                     // its results, where neither order nor outer rows matter
-  std::vector<Result> found_;                          // its results otherwise
-  std::array<std::vector<Seq>, kSides> matched_;       // rows in results, where unmatched ones matter
+  std::size_t phase_ = kSides;  // the stream whose rows probe; kSides: none
+  Released plain_;              // its results, where neither order nor outer rows matter
+  std::vector<Result> found_;   // its results otherwise
+  std::array<std::vector<Result>, kSides>
+      in_step_;                                   // of ordered results, those at the own row's time, by time
+  std::array<std::vector<Seq>, kSides> matched_;  // rows in results, where unmatched ones matter
   std::vector<RowId> bad_;
   std::size_t bad_stream_ = 0;
 };

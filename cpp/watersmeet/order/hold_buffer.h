@@ -1,17 +1,19 @@
 // Results kept back until no earlier one can come, released by (timestamp, left row, right row).
 //
-// Paper: [Hammad] Filter-Order's output heap. Departs from [Hammad]: the min-heap holds sorted runs, one per
-// add(), instead of single results, so a result costs a comparison with the next run and not log(results).
-// Invariants
-//   (1) Each run is sorted, and the heap's top is the run whose next result is the smallest of all.
-//   (2) size() counts what was added and not released.
-// Cost       add O(n log n), O(n) if the results come sorted; release O(log runs) per change of run.
-// Threads    one caller at a time.
+// Paper: [Hammad] Filter-Order's output heap. Departs from [Hammad]: the min-heap holds sorted runs instead
+// of single results, and results that follow a run's last one are appended to it. A stream's new rows come in
+// time order, so their results make one run per stream for as long as the join lives, and a release is a
+// merge of a few runs instead of a heap operation per result. Invariants
+//   (1) Each run is sorted and not empty; the heap's top is the run whose first result is the smallest of
+//   all. (2) size() counts what was added and not released; bytes() what all runs have reserved.
+// Cost       add O(n) if timestamps come in order, else O(n log n); release O(runs touched * log runs + n log
+// of them). Threads    one caller at a time.
 #pragma once
 
 #include <cstddef>
 #include <vector>
 
+#include "watersmeet/order/merge_runs.h"
 #include "watersmeet/order/result.h"
 #include "watersmeet/snapshot/bytes.h"
 
@@ -19,18 +21,21 @@ namespace watersmeet {
 
 class HoldBuffer {
  public:
-  // Takes the results over, in any order.
-  void add(std::vector<Result> results);
+  // Takes the results over, in any order; leaves `results` empty, with memory that may be reused.
+  void add(std::vector<Result>& results);
   // Appends to `out`, in order, all results with a timestamp below `bound`.
-  void release_before(Timestamp bound, std::vector<Result>& out);
+  void release_before(Timestamp bound, ResultRows& out);
   // The same for all of them.
-  void release_all(std::vector<Result>& out);
+  void release_all(ResultRows& out);
 
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] bool empty() const { return size_ == 0; }
-  [[nodiscard]] std::size_t bytes() const;
+  [[nodiscard]] std::size_t runs() const { return heap_.size(); }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
   // The smallest left (right) row of all results held; kNoRow if there is none.
   [[nodiscard]] RowId first_row(bool left) const;
+  // Whether this pair is held. O(size).
+  [[nodiscard]] bool holds(RowId left, RowId right) const;
 
   void save(ByteWriter& writer) const;
   void load(ByteReader& reader);
@@ -40,13 +45,27 @@ class HoldBuffer {
     std::vector<Result> results;
     std::size_t next = 0;
     [[nodiscard]] const Result& front() const { return results[next]; }
+    [[nodiscard]] const Result& back() const { return results.back(); }
   };
-  void push_run(Run run);
+  struct Later;
+  // A run that ends where these results begin, or before, the nearest of the recent ones; null if none does.
+  [[nodiscard]] Run* run_before(const Result& first);
+  void append(Run& run, const std::vector<Result>& results);
+  void start_run(std::vector<Result>& results);
   template <class Stop>
-  void release_until(Stop stop, std::vector<Result>& out);
+  void release_until(Stop stop, ResultRows& out);
+  void retire(std::size_t slot);
 
-  std::vector<Run> heap_;  // a binary min-heap by front()
+  std::vector<Run> runs_;  // slots; those not in heap_ are free and listed in free_
+  std::vector<std::size_t> free_;
+  std::vector<std::size_t> heap_;    // slots, a binary min-heap by front()
+  std::vector<std::size_t> recent_;  // slots to which results were added last, the latest at the back
   std::size_t size_ = 0;
+  std::size_t bytes_ = 0;
+  // While releasing.
+  std::vector<std::size_t> touched_;
+  std::vector<ResultSpan> spans_;
+  RunMerger merger_;
 };
 
 }  // namespace watersmeet

@@ -30,7 +30,8 @@ void ReorderBuffer::add(std::span<const WaitingRow> rows) {
   }
   std::vector<WaitingRow> tail(entries_.at(place), entries_.at(entries_.end()));
   entries_.truncate_to(place);
-  std::merge(tail.begin(), tail.end(), fresh.begin(), fresh.end(), entries_.extend(tail.size() + fresh.size()));
+  std::merge(tail.begin(), tail.end(), fresh.begin(), fresh.end(),
+             entries_.extend(tail.size() + fresh.size()));
 }
 
 void ReorderBuffer::commit() { entries_.drop_front_to(next_); }

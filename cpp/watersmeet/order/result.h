@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "watersmeet/base/types.h"
+#include "watersmeet/base/uninitialized.h"
 
 namespace watersmeet {
 
@@ -21,8 +22,15 @@ struct Result {
   RowId right = kNoRow;
 
   friend bool operator<(const Result& a, const Result& b) {
-    return std::tie(a.ts, a.left, a.right) < std::tie(b.ts, b.left, b.right);
+    if (a.ts != b.ts) return a.ts < b.ts;
+    return std::tie(a.left, a.right) < std::tie(b.left, b.right);
   }
+};
+
+// Results on their way out, as parallel columns.
+struct ResultRows {
+  UninitializedVector<RowId> left;
+  UninitializedVector<RowId> right;
 };
 
 }  // namespace watersmeet

@@ -16,9 +16,17 @@ namespace {
   return results;
 }
 
-[[nodiscard]] bool same(const std::vector<Result>& a, const std::vector<Result>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const Result& x, const Result& y) { return !(x < y) && !(y < x); });
+[[nodiscard]] bool same(const ResultRows& got, const std::vector<Result>& wanted) {
+  if (got.left.size() != wanted.size() || got.right.size() != wanted.size()) return false;
+  for (std::size_t at = 0; at < wanted.size(); ++at) {
+    if (got.left[at] != wanted[at].left || got.right[at] != wanted[at].right) return false;
+  }
+  return true;
+}
+
+void add(HoldBuffer& hold, std::vector<Result> results) {
+  hold.add(results);
+  ASSERT_TRUE(results.empty());
 }
 
 TEST(HoldBuffer, OracleReleasesWhatASortedListWould) {
@@ -27,15 +35,16 @@ TEST(HoldBuffer, OracleReleasesWhatASortedListWould) {
     HoldBuffer hold;
     std::vector<Result> model;
     std::vector<Result> wanted;
-    std::vector<Result> got;
+    ResultRows got;
     Timestamp bound = 0;
     for (int step = 0; step < 30; ++step) {
       const std::vector<Result> results = drawn(random, random() % 8, bound);
       model.insert(model.end(), results.begin(), results.end());
-      hold.add(results);
+      add(hold, results);
       bound += static_cast<Timestamp>(random() % 10);
       std::sort(model.begin(), model.end());
-      const auto edge = std::find_if(model.begin(), model.end(), [&](const Result& r) { return r.ts >= bound; });
+      const auto edge =
+          std::find_if(model.begin(), model.end(), [&](const Result& r) { return r.ts >= bound; });
       wanted.insert(wanted.end(), model.begin(), edge);
       model.erase(model.begin(), edge);
       hold.release_before(bound, got);
@@ -59,13 +68,57 @@ TEST(HoldBuffer, OracleReleasesWhatASortedListWould) {
 TEST(HoldBuffer, KnowsTheFirstRowStillHeld) {
   HoldBuffer hold;
   EXPECT_EQ(hold.first_row(true), kNoRow);
-  hold.add({{5, 7, 3}, {1, 9, 2}});
-  hold.add({{2, 8, kNoRow}});
+  add(hold, {{5, 7, 3}, {1, 9, 2}});
+  add(hold, {{2, 8, kNoRow}});
   EXPECT_EQ(hold.first_row(true), 7U);
   EXPECT_EQ(hold.first_row(false), 2U);
-  std::vector<Result> out;
+  ResultRows out;
   hold.release_before(2, out);
   EXPECT_EQ(hold.first_row(false), 3U);
+  EXPECT_TRUE(hold.holds(7, 3));
+  EXPECT_FALSE(hold.holds(9, 2)) << "it is out";
+}
+
+TEST(HoldBuffer, ResultsThatFollowOneAnotherMakeOneRun) {
+  HoldBuffer hold;
+  for (Timestamp ts = 0; ts < 100; ++ts) add(hold, {{ts, 1, 1}, {ts, 2, 1}});
+  EXPECT_EQ(hold.runs(), 1U);
+  for (Timestamp ts = 0; ts < 100; ++ts) add(hold, {{ts, 3, 3}, {ts + 100, 1, 0}});
+  EXPECT_EQ(hold.size(), 400U);
+  ResultRows out;
+  hold.release_all(out);
+  EXPECT_EQ(hold.runs(), 0U);
+  EXPECT_EQ(out.left.size(), 400U);
+}
+
+TEST(HoldBuffer, MergesAnyNumberOfRuns) {
+  for (std::size_t runs = 1; runs < 40; ++runs) {
+    HoldBuffer hold;
+    std::vector<Result> model;
+    for (std::size_t run = runs; run > 0; --run) {  // each begins before the last one ends
+      std::vector<Result> results;
+      for (std::size_t at = 0; at < run + runs % 5; ++at) {
+        results.push_back({static_cast<Timestamp>(1000 - 7 * (runs - run) + 13 * at), run, at});
+      }
+      model.insert(model.end(), results.begin(), results.end());
+      add(hold, std::move(results));
+    }
+    std::sort(model.begin(), model.end());
+    ResultRows out;
+    hold.release_all(out);
+    ASSERT_TRUE(same(out, model)) << runs << " runs";
+  }
+}
+
+TEST(HoldBuffer, CountsTheMemoryOfWhatItHolds) {
+  HoldBuffer hold;
+  EXPECT_EQ(hold.bytes(), 0U);
+  std::vector<Result> many(300'000, Result{1, 2, 3});
+  hold.add(many);
+  EXPECT_GE(hold.bytes(), 300'000 * sizeof(Result));
+  ResultRows out;
+  hold.release_all(out);
+  EXPECT_LT(hold.bytes(), 100'000 * sizeof(Result)) << "what is let go is given back";
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 namespace watersmeet {
 namespace {
 
-
 [[nodiscard]] std::vector<WaitingRow> drain(ReorderBuffer& buffer, std::size_t count) {
   std::vector<WaitingRow> rows;
   for (; rows.size() < count && !buffer.empty(); buffer.take()) rows.push_back(buffer.front());
@@ -25,7 +24,8 @@ TEST(ReorderBuffer, OracleKeepsRowsInOrderAndForgetsWhatIsRolledBack) {
     for (int step = 0; step < 30; ++step) {
       std::vector<WaitingRow> rows;
       const std::size_t count = random() % 6;
-      for (std::size_t at = 0; at < count; ++at) rows.push_back({static_cast<Timestamp>(random() % 40), next_row + at});
+      for (std::size_t at = 0; at < count; ++at)
+        rows.push_back({static_cast<Timestamp>(random() % 40), next_row + at});
       const std::size_t taken = random() % 5;
       const std::size_t split = count == 0 ? 0 : random() % (count + 1);
 
