@@ -6,7 +6,7 @@ window, or expired from it. Per direction: comparisons due = done + shed.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 __all__ = ["DirectionStatistics", "Estimate", "Metrics", "StreamStatistics"]
@@ -46,7 +46,7 @@ class StreamStatistics:
     late_rows: int = 0  # later than the lateness allows: not joined
     dropped_rows: int = 0  # lost to a full input buffer
     window_rows: int = 0  # in the window now
-    window_bytes: int = 0  # join columns, index and payload of these
+    window_bytes: int = field(default=0, compare=False)  # join columns, index and payload of these
     expired_rows: int = 0  # left the window
     pending_rows: int = 0  # wait in the reorder or input buffer
     watermark: int | None = None  # rows up to here are in the window or past it; in the join's time unit
@@ -78,7 +78,7 @@ class Metrics:
     streams: tuple[StreamStatistics, ...] = ()
     directions: tuple[DirectionStatistics, ...] = ()  # direction n: new rows of stream n probe the others
     held_results: int = 0  # found, and kept back for their order
-    memory_bytes: int = 0
+    memory_bytes: int = field(default=0, compare=False)  # bytes describe the process, not the answer
     recall: Estimate = Estimate(1.0, 1.0, 1.0)  # share of the full answer that came out
 
     def stream(self, name: str) -> StreamStatistics:

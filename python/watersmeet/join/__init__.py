@@ -1,0 +1,11 @@
+"""The joins that users hold: `join` for two whole tables, `WindowJoin` for live batches.
+
+This room turns columns into what the compiled core reads, drives it, and gathers payload for its results.
+"""
+
+from __future__ import annotations
+
+from watersmeet.join.table_join import join
+from watersmeet.join.window_join import WindowJoin
+
+__all__ = ["WindowJoin", "join"]

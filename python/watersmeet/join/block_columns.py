@@ -1,0 +1,151 @@
+"""Payload columns of any other type: Arrow blocks of consecutive rows.
+
+Small blocks are merged as they pile up, so that a gather touches few. A gather sorts the rows asked for by
+block, takes from each block once, and puts the values back in the order asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+__all__ = ["BlockColumns", "taken"]
+
+_MOST_ROWS = 1 << 17  # of a merged block: what has left the window can then be given back in pieces
+_MOST_BYTES = 1 << 28
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    first: int
+    rows: int
+    columns: tuple[pa.Array, ...]
+    bytes: int
+
+
+class BlockColumns:
+    """Rows of some columns, in blocks by first row."""
+
+    def __init__(self, schema: pa.Schema, first: int) -> None:
+        self._kinds = schema.types
+        self._end = first
+        self._blocks: list[_Block] = []
+
+    @property
+    def bytes(self) -> int:
+        """Memory held by the blocks."""
+        return sum(block.bytes for block in self._blocks)
+
+    def append(self, columns: list[pa.Array], rows: int) -> None:
+        """Add the next rows as a block."""
+        if rows:
+            self._blocks.append(_Block(self._end, rows, tuple(columns), _bytes(columns)))
+            self._end += rows
+
+    def truncate(self, end: int) -> None:
+        """Forget the rows from `end` on. Requires: a block begins there, or nothing does."""
+        while self._blocks and self._blocks[-1].first >= end:
+            self._blocks.pop()
+        self._end = end
+
+    def settle(self) -> None:
+        """Merge small blocks at the end: each block stays at least twice the size of the next."""
+        blocks = self._blocks
+        while (
+            len(blocks) > 1 and blocks[-2].rows < 2 * blocks[-1].rows and _may_merge(blocks[-2], blocks[-1])
+        ):
+            last, before = blocks.pop(), blocks.pop()
+            columns = [pa.concat_arrays(pair) for pair in zip(before.columns, last.columns, strict=True)]
+            blocks.append(_Block(before.first, before.rows + last.rows, tuple(columns), _bytes(columns)))
+
+    def drop_before(self, row: int) -> None:
+        """Give back the blocks that lie before this row."""
+        gone = 0
+        while gone < len(self._blocks) and self._blocks[gone].first + self._blocks[gone].rows <= row:
+            gone += 1
+        if gone:
+            del self._blocks[:gone]
+
+    def gather(self, rows: npt.NDArray[np.int64], missing: npt.NDArray[np.bool_] | None) -> list[Any]:
+        """The columns of these rows; null where `missing`."""
+        present = rows if missing is None else rows[~missing]
+        if len(present) == 0:
+            return [pa.nulls(len(rows), kind) for kind in self._kinds]
+        parts, order = self._parts(present)
+        back = _back(order, len(rows), missing)
+        return [_in_order(self._take(parts, place), back) for place in range(len(self._kinds))]
+
+    def _parts(
+        self, rows: npt.NDArray[np.int64]
+    ) -> tuple[list[tuple[_Block, npt.NDArray[np.int64]]], npt.NDArray[np.int64] | None]:
+        """Which rows to take from which block, and the order that sorts the rows by block (None: as is)."""
+        blocks = self._blocks
+        low, high = int(rows.min()), int(rows.max())
+        one = next(block for block in blocks if low < block.first + block.rows)
+        if high < one.first + one.rows:
+            return [(one, rows - one.first)], None
+        firsts = np.array([block.first for block in blocks])
+        which = (np.searchsorted(firsts, rows, side="right") - 1).astype(np.int16)  # int16: a radix sort
+        order = np.argsort(which, kind="stable")
+        ends = np.searchsorted(which[order], np.arange(len(blocks)), side="right")
+        parts, begin = [], 0
+        for block, end in zip(blocks, ends.tolist(), strict=True):
+            if end > begin:
+                parts.append((block, rows[order[begin:end]] - block.first))
+            begin = end
+        return parts, order
+
+    @staticmethod
+    def _take(parts: list[tuple[_Block, npt.NDArray[np.int64]]], place: int) -> list[pa.Array]:
+        return [array for block, rows in parts for array in taken(block.columns[place], pa.array(rows))]
+
+
+def taken(column: pa.Array, rows: pa.Array) -> list[pa.Array]:
+    """column.take(rows), in pieces where the values are too many bytes for one Arrow array."""
+    try:
+        return [column.take(rows)]
+    except pa.ArrowException:
+        if len(rows) < 2:
+            raise
+        middle = len(rows) // 2
+        return taken(column, rows.slice(0, middle)) + taken(column, rows.slice(middle))
+
+
+def _back(
+    order: npt.NDArray[np.int64] | None, count: int, missing: npt.NDArray[np.bool_] | None
+) -> pa.Array | None:
+    """Where each row asked for is among the rows taken; None: they are in order already."""
+    if order is None and missing is None:
+        return None
+    taken = count if missing is None else count - int(missing.sum())
+    places = np.arange(taken)
+    if order is not None:
+        places = np.empty(taken, np.int64)
+        places[order] = np.arange(taken)
+    if missing is None:
+        return pa.array(places)
+    every = np.zeros(count, np.int64)
+    every[~missing] = places
+    return pa.array(every, mask=missing)
+
+
+def _in_order(pieces: list[pa.Array], back: pa.Array | None) -> Any:
+    if back is None:
+        return pieces[0] if len(pieces) == 1 else pa.chunked_array(pieces)
+    try:
+        whole = pieces[0] if len(pieces) == 1 else pa.concat_arrays(pieces)
+    except pa.ArrowException:  # too many bytes for one array
+        whole = pa.chunked_array(pieces)
+    return whole.take(back)
+
+
+def _may_merge(one: _Block, two: _Block) -> bool:
+    return one.rows + two.rows <= _MOST_ROWS and one.bytes + two.bytes <= _MOST_BYTES
+
+
+def _bytes(columns: list[pa.Array]) -> int:
+    return sum(column.nbytes for column in columns)

@@ -1,0 +1,192 @@
+"""What a join was asked to do: every argument, checked once, in one frozen value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias, cast
+
+from watersmeet.errors import ConfigError
+from watersmeet.vocabulary import (
+    AdaptiveOrder,
+    Distance,
+    Lateness,
+    Predicate,
+    Span,
+    Stream,
+    parse_order,
+    parse_span,
+)
+
+__all__ = ["How", "Index", "JoinConfig", "Output", "checked_config", "pair_of"]
+
+How: TypeAlias = Literal["inner", "left", "right", "full", "semi", "anti"]
+Output: TypeAlias = Literal["columns", "rows"]
+Index: TypeAlias = Literal["auto", "scan", "hash", "inverted", "inverted-by-id"]
+
+HOWS: Final = ("inner", "left", "right", "full", "semi", "anti")
+OUTPUTS: Final = ("columns", "rows")
+INDEXES: Final = ("auto", "scan", "hash", "inverted", "inverted-by-id")
+MERGES: Final = ("auto", "heap", "count", "bitmap")
+EXPIRIES: Final = ("active", "lazy")
+
+
+@dataclass(frozen=True, slots=True)
+class JoinConfig:
+    """The arguments of a WindowJoin. `between` is set, or else both streams have a window."""
+
+    streams: tuple[Stream, Stream]
+    on: Predicate | None
+    how: How
+    output: Output
+    suffix: str
+    between: tuple[Span, Span] | None
+    basic_window: Span | None
+    order: Literal["sync-filter", "filter-order"] | None
+    index: tuple[Index, Index]
+    merge: str
+    expiry: str
+    seed: int
+
+    @property
+    def leaves(self) -> tuple[Predicate, ...]:
+        """The simple predicates that must all hold."""
+        return () if self.on is None else self.on.leaves
+
+    def columns(self, side: int) -> tuple[str, ...]:
+        """The columns of one side that the predicate names."""
+        if self.on is None:
+            return ()
+        return self.on.left_columns if side == 0 else self.on.right_columns
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The names of the two streams."""
+        return self.streams[0].name, self.streams[1].name
+
+
+def checked_config(
+    left: object,
+    right: object,
+    *,
+    on: object,
+    how: object,
+    output: object,
+    suffix: object,
+    between: object,
+    basic_window: object,
+    order: object,
+    index: object,
+    merge: object,
+    expiry: object,
+    seed: object,
+) -> JoinConfig:
+    """The arguments as a value, or ConfigError naming the first that has no meaning."""
+    streams = (_stream(left, "left"), _stream(right, "right"))
+    if streams[0].name == streams[1].name:
+        raise ConfigError(f"two streams have the name {streams[0].name!r}; push() could not tell them apart")
+    if on is not None and not isinstance(on, Predicate):
+        raise ConfigError(f"on={on!r}: expected a predicate such as wm.equal('key'), or None for every pair")
+    if not isinstance(suffix, str):
+        raise ConfigError(f"suffix={suffix!r}: expected a string")
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        raise ConfigError(f"seed={seed!r}: expected a whole number")
+    config = JoinConfig(
+        streams=streams,
+        on=on,
+        how=cast("How", _one_of(how, HOWS, "how")),
+        output=cast("Output", _one_of(output, OUTPUTS, "output")),
+        suffix=suffix,
+        between=_bounds(between, streams),
+        basic_window=_basic_window(basic_window),
+        order=_order(order),
+        index=_indexes(index),
+        merge=_one_of(merge, MERGES, "merge"),
+        expiry=_one_of(expiry, EXPIRIES, "expiry"),
+        seed=seed,
+    )
+    _refuse_what_is_to_come(config)
+    return config
+
+
+def pair_of(value: object, *, argument: str) -> tuple[Any, Any]:
+    """One value for both sides, or one for each."""
+    if not isinstance(value, tuple | list):
+        return value, value
+    if len(value) != 2:
+        raise ConfigError(f"{argument}={value!r}: expected one value for both sides, or (left, right)")
+    return value[0], value[1]
+
+
+def _stream(value: object, side: str) -> Stream:
+    if not isinstance(value, Stream):
+        raise ConfigError(f"{side}={value!r}: expected a wm.Stream")
+    return value
+
+
+def _one_of(value: object, allowed: Iterable[str], argument: str) -> str:
+    if not isinstance(value, str) or value not in allowed:
+        raise ConfigError(f"{argument}={value!r}: expected one of {', '.join(map(repr, allowed))}")
+    return value
+
+
+def _indexes(value: object) -> tuple[Index, Index]:
+    own, other = (_one_of(word, INDEXES, "index") for word in pair_of(value, argument="index"))
+    return cast("Index", own), cast("Index", other)
+
+
+def _bounds(value: object, streams: tuple[Stream, Stream]) -> tuple[Span, Span] | None:
+    if value is None:
+        for stream in streams:
+            if stream.window is None:
+                raise ConfigError(
+                    f"Stream {stream.name!r}: window is missing; give it one, or the join between="
+                )
+            if stream.window.rows == 0:
+                raise ConfigError(f"Stream {stream.name!r}: window='0i': expected at least one row")
+        return None
+    for stream in streams:
+        if stream.window is not None:
+            raise ConfigError(
+                f"Stream {stream.name!r}: window='{stream.window}' and between={value!r}: expected one"
+            )
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        raise ConfigError(f"between={value!r}: expected (lowest, highest) of ts_right - ts_left")
+    low, high = (parse_span(end, argument="between", signed=True, rows=False) for end in value)
+    if low.amount > high.amount:
+        raise ConfigError(f"between={value!r}: the lower bound is above the upper one")
+    return low, high
+
+
+def _basic_window(value: object) -> Span | None:
+    if value is None:
+        return None
+    span = parse_span(value, argument="basic_window", rows=False)
+    if span.amount == 0:
+        raise ConfigError(f"basic_window={value!r}: expected a span of time above 0")
+    return span
+
+
+def _order(value: object) -> Literal["sync-filter", "filter-order"] | None:
+    order = parse_order(value)
+    if isinstance(order, AdaptiveOrder):
+        raise ConfigError(
+            f"order={value!r}: switching orders is not in this version; expected None, 'sync-filter' or"
+            " 'filter-order'"
+        )
+    return order
+
+
+def _refuse_what_is_to_come(config: JoinConfig) -> None:
+    for stream in config.streams:
+        if isinstance(stream.lateness, Lateness):
+            raise ConfigError(
+                f"Stream {stream.name!r}: lateness={stream.lateness!r}: a bound that the join finds by itself"
+                " is not in this version; expected a span such as '2s'"
+            )
+        for argument in ("idle_timeout", "freshness"):
+            if getattr(stream, argument) is not None:
+                raise ConfigError(f"Stream {stream.name!r}: {argument} is not in this version of WindowJoin")
+    for leaf in config.leaves:
+        if isinstance(leaf, Distance):
+            raise ConfigError(f"on={leaf}: distance predicates are not in this version; wm.where can do it")

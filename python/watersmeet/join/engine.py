@@ -1,0 +1,152 @@
+"""Drives the core: schemas to plans, batches to pushes, pairs to tables. One caller at a time (guard.py).
+
+The first stream is pushed before the second one's types are known. The core is then made as if both streams
+were alike, and calls are remembered; if the second stream needs another core, it is made and the calls are
+made again. Once remembered rows have left their window there is no way back, and the log is given up.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from watersmeet.errors import WatersmeetError
+from watersmeet.join.config import JoinConfig
+from watersmeet.join.inputs import as_batch
+from watersmeet.join.instants import Promise
+from watersmeet.join.late import LateRows
+from watersmeet.join.payload import PayloadStore, Rows
+from watersmeet.join.schema import StreamSchema
+from watersmeet.join.setup import Advanced, Call, Pushed, Setup, extended, first_setup
+from watersmeet.join.split import split
+
+__all__ = ["Engine"]
+
+NO_ROWS: Final = np.empty(0, np.int64)
+
+
+class Engine:
+    """The state of one join."""
+
+    def __init__(self, config: JoinConfig) -> None:
+        self.config = config
+        self.division = split(config)
+        self.setup: Setup = first_setup(config)
+        self.log: list[Call] | None = []
+        self.late = (LateRows(), LateRows())
+        self.pushed = [0, 0]
+        self.is_finished = False
+
+    def push(self, side: int, source: Any) -> pa.Table:
+        """Take a batch and give the results that it releases; an error leaves everything as it was."""
+        return self._released(self.push_rows(side, source))
+
+    def push_rows(self, side: int, source: Any) -> tuple[Rows, Rows]:
+        """The same, giving the rows of the results alone."""
+        self._refuse_if_finished("push")
+        batch = as_batch(source, about="batch")
+        schema = self.setup.schemas[side]
+        if schema is not None:
+            return self._push(side, schema.aligned(batch))
+        before = self.setup
+        schema = StreamSchema(self.config.streams[side], batch.schema, needed=self.config.columns(side))
+        try:
+            self.setup = extended(before, self.config, self.division, side=side, schema=schema, log=self.log)
+            found = self._push(side, batch)
+        except BaseException:
+            self.setup = before
+            raise
+        if self.setup.is_decided:
+            self.log = None
+        return found
+
+    def advance(self, side: int, promise: Promise) -> pa.Table:
+        """Take a promise and give the results that it releases."""
+        self._refuse_if_finished("advance")
+        setup = self.setup
+        found = (NO_ROWS, NO_ROWS)
+        if setup.plan is not None:
+            step_ns = setup.plan.multipliers[side] * setup.plan.unit_ns
+            to = promise.in_unit(column_ns=step_ns, unit_ns=setup.plan.unit_ns)
+            found = setup.core.advance(side, to, setup.keep)
+        if self.log is not None:
+            self.log.append(Advanced(side, promise))
+            if setup.plan is not None and setup.schemas[side] is None and self._has_forgotten(1 - side):
+                self.log = None
+        return self._released(found)
+
+    def finish(self) -> pa.Table:
+        """Give what is left; nothing can be pushed afterwards."""
+        return self._released(self.finish_rows())
+
+    def finish_rows(self) -> tuple[Rows, Rows]:
+        """The same, giving the rows of the results alone."""
+        found = (NO_ROWS, NO_ROWS)
+        if self.setup.core is not None and not self.is_finished:
+            found = self.setup.core.finish(self.setup.keep)
+        self.is_finished = True
+        return found
+
+    def counted(self) -> dict[str, Any] | None:
+        """The core's counters; None before there is a core."""
+        return None if self.setup.core is None else self.setup.core.statistics()
+
+    def payload_bytes(self) -> tuple[int, int]:
+        """Memory held for each stream's payload."""
+        left, right = (0 if store is None else store.bytes for store in self.setup.stores)
+        return left, right
+
+    def _push(self, side: int, batch: pa.RecordBatch) -> tuple[Rows, Rows]:
+        setup = self.setup
+        intake, store = setup.intakes[side], setup.stores[side]
+        assert intake is not None  # the schema is known
+        count = batch.num_rows
+        if count == 0:
+            return NO_ROWS, NO_ROWS
+        core_batch = intake.core_batch(batch)
+        if store is None:
+            left, right, late = setup.core.push(side, core_batch, setup.keep)
+        else:
+            left, right, late = _push_with_payload(setup, side, batch, core_batch, store)
+        if self.log is not None and not setup.is_decided:
+            self.log.append(Pushed(side, batch.select(intake.names)))
+        if len(late) and self.config.streams[side].on_late == "keep":
+            self.late[side].keep(batch, late - self.pushed[side])
+        self.pushed[side] += count
+        return left, right
+
+    def trim(self) -> None:
+        """Give back payload that no result can need any more."""
+        setup = self.setup
+        for side, store in enumerate(setup.stores):
+            if store is not None:
+                store.drop_before(setup.core.first_needed(side))
+
+    def _released(self, rows: tuple[Rows, Rows]) -> pa.Table:
+        setup = self.setup
+        out = setup.results.table(rows, setup.stores)
+        self.trim()
+        return out
+
+    def _has_forgotten(self, side: int) -> bool:
+        return bool(self.setup.core.statistics()["streams"][side]["expired_rows"])
+
+    def _refuse_if_finished(self, call: str) -> None:
+        if self.is_finished:
+            raise WatersmeetError(f"{call}() after finish(): this join has ended")
+
+
+def _push_with_payload(
+    setup: Setup, side: int, batch: pa.RecordBatch, core_batch: pa.RecordBatch, store: PayloadStore
+) -> tuple[Rows, Rows, Rows]:
+    """Push with the batch's payload in its store before, since a function may be asked about its rows."""
+    store.append(batch)
+    try:
+        found: tuple[Rows, Rows, Rows] = setup.core.push(side, core_batch, setup.keep)
+    except BaseException:
+        store.rollback()
+        raise
+    store.commit()
+    return found

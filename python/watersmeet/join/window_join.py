@@ -1,0 +1,170 @@
+"""WindowJoin: a live join of two streams. This is the class that users hold; the engine does the work."""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+from typing import Any, Literal, Self
+
+import pyarrow as pa
+
+from watersmeet.errors import ConfigError
+from watersmeet.join.config import How, Index, JoinConfig, Output, checked_config
+from watersmeet.join.counters import metrics_of
+from watersmeet.join.engine import Engine
+from watersmeet.join.explain import Explanation, explain
+from watersmeet.join.guard import Guard
+from watersmeet.join.instants import promise
+from watersmeet.join.snapshot import restored, snapshot
+from watersmeet.vocabulary import AdaptiveOrder, Metrics, Predicate, Shed, SpanLike, Stream
+
+__all__ = ["WindowJoin"]
+
+
+class WindowJoin:
+    """Joins two streams as their batches arrive.
+
+    left, right    the streams; each has a window, unless between= bounds both
+    on             the predicate; None: every pair inside the window
+    how            "inner", "left", "right", "full", "semi" or "anti"
+    output         "columns" of both sides, or "rows": row numbers, counted per stream as they are pushed
+    suffix         added to a right column whose name is taken
+    between        (lowest, highest) of ts_right - ts_left, inclusive, instead of the streams' windows
+    basic_window   the stretch of time by which windows are divided; None: the join decides
+    order          None: results as they are found; "sync-filter" or "filter-order": by result time
+    index          "auto", "scan", "hash", "inverted" or "inverted-by-id"; a pair sets each window's own
+    merge          for inverted indexes: "auto", "heap", "count" or "bitmap"
+    expiry         "active": rows leave their window at once; "lazy": when it pays
+
+    Streams are pushed in any interleaving; each pair comes out once. A call that raises changes nothing.
+    Threads may share a join: one call runs at a time.
+    """
+
+    def __init__(
+        self,
+        left: Stream,
+        right: Stream,
+        *,
+        on: Predicate | None = None,
+        how: How = "inner",
+        output: Output = "columns",
+        suffix: str = "_right",
+        between: tuple[SpanLike, SpanLike] | None = None,
+        basic_window: SpanLike | None = None,
+        shed: Shed | None = None,
+        order: Literal["sync-filter", "filter-order"] | AdaptiveOrder | None = None,
+        index: Index | tuple[Index, Index] = "auto",
+        merge: Literal["auto", "heap", "count", "bitmap"] = "auto",
+        expiry: Literal["active", "lazy"] = "active",
+        threads: int = 1,
+        memory_limit: int | str | None = None,
+        seed: int = 0,
+    ) -> None:
+        _refuse(shed=shed, threads=threads, memory_limit=memory_limit)
+        config = checked_config(
+            left,
+            right,
+            on=on,
+            how=how,
+            output=output,
+            suffix=suffix,
+            between=between,
+            basic_window=basic_window,
+            order=order,
+            index=index,
+            merge=merge,
+            expiry=expiry,
+            seed=seed,
+        )
+        self._hold(Engine(config))
+
+    def _hold(self, engine: Engine) -> None:
+        self._engine = engine
+        self._guard = Guard()
+        self._sides = {name: side for side, name in enumerate(engine.config.names)}
+
+    def push(self, stream: str, batch: Any, *, at: float | None = None) -> pa.Table:
+        """Take the stream's next rows; returns the results that they release, possibly none.
+
+        `at` is their time of arrival in seconds of stream time; an exact join does not need it.
+        """
+        if at is not None:
+            _check_arrival(at)
+        side = self._side(stream)
+        with self._guard:
+            return self._engine.push(side, batch)
+
+    def advance(self, stream: str, *, to: Any) -> pa.Table:
+        """Take the promise that no row of the stream older than `to` will come; returns what it releases.
+
+        `to` is a whole number in the unit of the stream's time column, or a datetime of any kind.
+        """
+        side, moment = self._side(stream), promise(to)
+        with self._guard:
+            return self._engine.advance(side, moment)
+
+    def finish(self) -> pa.Table:
+        """Both streams have ended: returns all results not yet given."""
+        with self._guard:
+            return self._engine.finish()
+
+    def late(self, stream: str) -> pa.Table:
+        """The late rows kept since the last call (on_late="keep"), whole, in order of arrival."""
+        side = self._side(stream)
+        with self._guard:
+            schema = self._engine.setup.schemas[side]
+            kept = self._engine.late[side].table(None if schema is None else schema.schema)
+            self._engine.late[side].clear()
+            return kept
+
+    @property
+    def metrics(self) -> Metrics:
+        """What the join has seen, done, kept and given back; a copy that does not change."""
+        with self._guard:
+            return self._metrics()
+
+    def explain(self) -> Explanation:
+        """Which index serves each window and why, what checks the candidates, and what it has cost so far."""
+        with self._guard:
+            return explain(self._engine.config, self._engine.division, self._metrics())
+
+    def snapshot(self) -> bytes:
+        """The join as bytes, from which restore() goes on exactly where it was."""
+        with self._guard:
+            return snapshot(self._engine)
+
+    @classmethod
+    def restore(cls, blob: bytes | bytearray | memoryview) -> Self:
+        """The join that a snapshot was taken of; SnapshotError if the bytes are no unharmed snapshot."""
+        join = cls.__new__(cls)
+        join._hold(restored(blob))
+        return join
+
+    def __repr__(self) -> str:
+        config: JoinConfig = self._engine.config
+        return f"WindowJoin({config.names[0]!r}, {config.names[1]!r}, on={config.on}, how={config.how!r})"
+
+    def _metrics(self) -> Metrics:
+        engine = self._engine
+        return metrics_of(engine.config.names, engine.counted(), engine.payload_bytes())
+
+    def _side(self, stream: str) -> int:
+        side = self._sides.get(stream) if isinstance(stream, str) else None
+        if side is None:
+            raise ConfigError(f"stream={stream!r}: expected one of {', '.join(map(repr, self._sides))}")
+        return side
+
+
+def _check_arrival(at: object) -> None:
+    if isinstance(at, bool) or not isinstance(at, Real) or not math.isfinite(at):
+        raise ConfigError(f"push(at)={at!r}: expected a finite number of seconds")
+
+
+def _refuse(*, shed: object, threads: object, memory_limit: object) -> None:
+    """Arguments whose work is still to come."""
+    if shed is not None:
+        raise ConfigError(f"shed={shed!r}: shedding is not in this version; expected None, the exact join")
+    if threads != 1 or isinstance(threads, bool):
+        raise ConfigError(f"threads={threads!r}: a join runs on one thread in this version; expected 1")
+    if memory_limit is not None:
+        raise ConfigError(f"memory_limit={memory_limit!r}: limits are not in this version; expected None")
