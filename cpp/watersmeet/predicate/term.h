@@ -51,8 +51,10 @@ struct Term {
     case TermKind::kSameSet:
       return shared == left_size && shared == right_size;
     case TermKind::kJaccard:
-      return shared > 0 && static_cast<double>(shared) >=
-                               term.at_least * static_cast<double>(left_size + right_size - shared);
+      // The quotient, as the definition has it: a product would round the other way at thresholds met exactly.
+      return shared > 0 && static_cast<double>(shared) /
+                                   static_cast<double>(left_size + right_size - shared) >=
+                               term.at_least;
     default:
       return false;
   }

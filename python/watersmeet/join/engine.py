@@ -2,7 +2,7 @@
 
 The first stream is pushed before the second one's types are known. The core is then made as if both streams
 were alike, and calls are remembered; if the second stream needs another core, it is made and the calls are
-made again. Once remembered rows have left their window there is no way back, and the log is given up.
+made again. Once many remembered rows have left their window the log is given up, and with it the way back.
 """
 
 from __future__ import annotations
@@ -15,16 +15,18 @@ import pyarrow as pa
 from watersmeet.errors import WatersmeetError
 from watersmeet.join.config import JoinConfig
 from watersmeet.join.inputs import as_batch
-from watersmeet.join.instants import Promise
+from watersmeet.join.instants import in_unit, instant
 from watersmeet.join.late import LateRows
 from watersmeet.join.payload import PayloadStore, Rows
 from watersmeet.join.schema import StreamSchema
 from watersmeet.join.setup import Advanced, Call, Pushed, Setup, extended, first_setup
 from watersmeet.join.split import split
+from watersmeet.vocabulary.duration import NANOSECONDS
 
 __all__ = ["Engine"]
 
 NO_ROWS: Final = np.empty(0, np.int64)
+_MOST_LOGGED_ROWS: Final = 1 << 16
 
 
 class Engine:
@@ -53,27 +55,31 @@ class Engine:
         before = self.setup
         schema = StreamSchema(self.config.streams[side], batch.schema, needed=self.config.columns(side))
         try:
-            self.setup = extended(before, self.config, self.division, side=side, schema=schema, log=self.log)
+            self.setup, released = extended(
+                before, self.config, self.division, side=side, schema=schema, log=self.log
+            )
             found = self._push(side, batch)
         except BaseException:
             self.setup = before
             raise
         if self.setup.is_decided:
             self.log = None
-        return found
+        return _with_unmatched(found, 1 - side, released) if len(released) else found
 
-    def advance(self, side: int, promise: Promise) -> pa.Table:
+    def advance(self, side: int, to: Any) -> pa.Table:
         """Take a promise and give the results that it releases."""
         self._refuse_if_finished("advance")
         setup = self.setup
+        schema, plan = setup.schemas[side], setup.plan
+        step_ns = NANOSECONDS[self.config.streams[side].time_unit] if schema is None else schema.time_ns
+        to_ns = instant(to, step_ns=step_ns)
         found = (NO_ROWS, NO_ROWS)
-        if setup.plan is not None:
-            step_ns = setup.plan.multipliers[side] * setup.plan.unit_ns
-            to = promise.in_unit(column_ns=step_ns, unit_ns=setup.plan.unit_ns)
-            found = setup.core.advance(side, to, setup.keep)
+        if plan is not None:
+            units = in_unit(to_ns, plan.unit_ns, is_known=schema is not None)
+            found = setup.core.advance(side, units, setup.keep)
         if self.log is not None:
-            self.log.append(Advanced(side, promise))
-            if setup.plan is not None and setup.schemas[side] is None and self._has_forgotten(1 - side):
+            self.log.append(Advanced(side, to_ns))
+            if plan is not None and schema is None and self._is_log_too_long(1 - side):
                 self.log = None
         return self._released(found)
 
@@ -130,8 +136,10 @@ class Engine:
         self.trim()
         return out
 
-    def _has_forgotten(self, side: int) -> bool:
-        return bool(self.setup.core.statistics()["streams"][side]["expired_rows"])
+    def _is_log_too_long(self, side: int) -> bool:
+        """Whether most rows remembered have left the window: the log would grow without bound."""
+        stream = self.setup.core.statistics()["streams"][side]
+        return bool(stream["expired_rows"] > _MOST_LOGGED_ROWS + 2 * stream["window_rows"])
 
     def _refuse_if_finished(self, call: str) -> None:
         if self.is_finished:
@@ -150,3 +158,10 @@ def _push_with_payload(
         raise
     store.commit()
     return found
+
+
+def _with_unmatched(found: tuple[Rows, Rows], side: int, rows: Rows) -> tuple[Rows, Rows]:
+    """The pairs found, after rows of one side without partner."""
+    alone = np.full(len(rows), -1)
+    own, other = np.concatenate([rows, found[side]]), np.concatenate([alone, found[1 - side]])
+    return (own, other) if side == 0 else (other, own)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -12,7 +11,7 @@ import pyarrow as pa
 from watersmeet.errors import ConfigError
 from watersmeet.vocabulary.duration import INT64_MAX, INT64_MIN, NANOSECONDS
 
-__all__ = ["Promise", "promise"]
+__all__ = ["in_unit", "instant"]
 
 _EPOCH: Final = dt.datetime(1970, 1, 1)
 _EPOCH_UTC: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -21,41 +20,37 @@ _NUMPY_NANOSECONDS: Final = {"W": NANOSECONDS["w"], "D": NANOSECONDS["d"], "h": 
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Promise:
-    """A moment: nanoseconds since the epoch, or a count in the unit of a time column not yet known."""
-
-    nanoseconds: int | None = None
-    count: int | None = None
-
-    def in_unit(self, *, column_ns: int, unit_ns: int) -> int:
-        """The first instant of the join's unit that is not before this moment, as far as an int64 goes."""
-        moment = self.nanoseconds if self.count is None else self.count * column_ns
-        assert moment is not None  # one of the two is set
-        return min(max(-(-moment // unit_ns), INT64_MIN), INT64_MAX)
-
-
-def promise(to: Any) -> Promise:
-    """Read advance()'s argument; a whole number counts the unit of the stream's time column."""
+def instant(to: Any, *, step_ns: int) -> int:
+    """Nanoseconds since the epoch of what advance() was given; a whole number counts steps of `step_ns`."""
     if isinstance(to, pa.Scalar):
-        return _from_arrow(to)
+        return _from_arrow(to, step_ns)
     if hasattr(to, "to_datetime64"):  # pandas
         to = to.to_datetime64()
     if isinstance(to, np.datetime64):
-        return Promise(_numpy_nanoseconds(to))
+        return _numpy_nanoseconds(to)
     if isinstance(to, dt.datetime):
         since = to - (_EPOCH if to.tzinfo is None else _EPOCH_UTC)
-        return Promise((since.days * 86_400 + since.seconds) * NANOSECONDS["s"] + since.microseconds * 1_000)
+        return (since.days * 86_400 + since.seconds) * NANOSECONDS["s"] + since.microseconds * 1_000
     if isinstance(to, int | np.integer) and not isinstance(to, bool):
-        return Promise(count=int(to))
+        return int(to) * step_ns
     raise _refusal(to)
 
 
-def _from_arrow(to: pa.Scalar) -> Promise:
+def in_unit(instant_ns: int, unit_ns: int, *, is_known: bool) -> int:
+    """A promise of this instant in the join's unit, as far as an int64 goes.
+
+    It is the first whole unit not before the instant, if the stream's rows are known to be whole units.
+    Otherwise they may turn out to be finer, and only the whole unit not after the instant is safe to promise.
+    """
+    units = -(-instant_ns // unit_ns) if is_known else instant_ns // unit_ns
+    return min(max(units, INT64_MIN), INT64_MAX)
+
+
+def _from_arrow(to: pa.Scalar, step_ns: int) -> int:
     if to.is_valid and pa.types.is_timestamp(to.type):
-        return Promise(to.value * NANOSECONDS[to.type.unit])
+        return int(to.value) * NANOSECONDS[to.type.unit]
     if to.is_valid and pa.types.is_integer(to.type):
-        return Promise(count=to.as_py())
+        return int(to.as_py()) * step_ns
     raise _refusal(to)
 
 

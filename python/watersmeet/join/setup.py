@@ -9,14 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from watersmeet.errors import SchemaError
 from watersmeet.join.candidates import Keep, make_keep
 from watersmeet.join.config import JoinConfig
-from watersmeet.join.instants import Promise
+from watersmeet.join.instants import in_unit
 from watersmeet.join.intake import Intake, handed_over
-from watersmeet.join.payload import PayloadStore
+from watersmeet.join.payload import PayloadStore, Rows
 from watersmeet.join.plan import Plan, make_plan, new_core
 from watersmeet.join.results import Results
 from watersmeet.join.schema import StreamSchema
@@ -38,7 +39,7 @@ class Advanced:
     """A promise made while not both streams are known."""
 
     side: int
-    promise: Promise
+    to_ns: int
 
 
 Call = Pushed | Advanced
@@ -78,20 +79,27 @@ def extended(
     side: int,
     schema: StreamSchema,
     log: list[Call] | None,
-) -> Setup:
-    """The setup when this stream's schema is known too. `log` is None once calls are no longer remembered."""
+) -> tuple[Setup, Rows]:
+    """The setup when this stream's schema is known too, and the rows of the other stream that it releases.
+
+    `log` is None once calls are no longer remembered.
+    """
     schemas = _placed(old.schemas, side, schema)
     plan = make_plan(config, division, schemas)
+    released = np.empty(0, np.int64)
     if old.plan is not None and plan.same_core(old.plan, 1 - side):
         core = old.core
     elif log is None:
         raise _too_late(config, side)
     else:
-        core = _replayed(new_core(config, division, plan), plan, schemas, log)
-    stores = tuple(
+        core, found = _replayed(config, division, plan, schemas, log)
+        if old.plan is not None and len(found):
+            # In a finer unit a promise may reach further, and release rows that it did not release before.
+            released = np.setdiff1d(found, _replayed(config, division, old.plan, old.schemas, log)[1])
+    left, right = (
         _store(old.stores[place], config, division, plan, place, schemas[place], log) for place in (0, 1)
     )
-    return with_core(config, division, schemas, plan, core, (stores[0], stores[1]))
+    return with_core(config, division, schemas, plan, core, (left, right)), released
 
 
 def with_core(
@@ -151,17 +159,22 @@ def _store(
     return store
 
 
-def _replayed(core: Any, plan: Plan, schemas: Schemas, log: list[Call]) -> Any:
-    """Make the remembered calls again. What they gave out is known to the user already."""
+def _replayed(
+    config: JoinConfig, division: Split, plan: Plan, schemas: Schemas, log: list[Call]
+) -> tuple[Any, Rows]:
+    """A core to which the remembered calls were made, and the rows (of the known stream) that came out."""
+    core, found = new_core(config, division, plan), [np.empty(0, np.int64)]
     for call in log:
+        schema = schemas[call.side]
         if isinstance(call, Advanced):
-            step_ns = plan.multipliers[call.side] * plan.unit_ns
-            core.advance(call.side, call.promise.in_unit(column_ns=step_ns, unit_ns=plan.unit_ns), None)
+            to = in_unit(call.to_ns, plan.unit_ns, is_known=schema is not None)
+            found += core.advance(call.side, to, None)
         else:
-            schema = schemas[call.side]
             assert schema is not None  # it has been pushed to
-            core.push(call.side, handed_over(call.batch, plan.handovers(call.side), about=schema.about), None)
-    return core
+            batch = handed_over(call.batch, plan.handovers(call.side), about=schema.about)
+            found += core.push(call.side, batch, None)[:2]
+    rows = np.concatenate(found)
+    return core, rows[rows >= 0]
 
 
 def _placed(schemas: Schemas, side: int, schema: StreamSchema) -> Schemas:

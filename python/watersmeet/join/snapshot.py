@@ -16,7 +16,6 @@ from watersmeet._core import _native
 from watersmeet.errors import SnapshotError, WatersmeetError
 from watersmeet.join.configuration_json import config_from_plain, plain_config
 from watersmeet.join.engine import Engine
-from watersmeet.join.instants import Promise
 from watersmeet.join.late import LateRows
 from watersmeet.join.payload import PayloadStore
 from watersmeet.join.plan import make_plan, new_core
@@ -115,13 +114,13 @@ def _restore_setup(
 def _plain_call(call: Pushed | Advanced) -> list[Any]:
     if isinstance(call, Pushed):
         return ["push", call.side]
-    return ["advance", call.side, call.promise.nanoseconds, call.promise.count]
+    return ["advance", call.side, call.to_ns]
 
 
 def _call(plain: list[Any], pushes: Any) -> Pushed | Advanced:
     if plain[0] == "push":
         return Pushed(plain[1], _table(next(pushes)).to_batches()[0])
-    return Advanced(plain[1], Promise(plain[2], plain[3]))
+    return Advanced(plain[1], plain[2])
 
 
 def _late(section: bytes) -> LateRows:

@@ -14,7 +14,6 @@ from watersmeet.join.counters import metrics_of
 from watersmeet.join.engine import Engine
 from watersmeet.join.explain import Explanation, explain
 from watersmeet.join.guard import Guard
-from watersmeet.join.instants import promise
 from watersmeet.join.snapshot import restored, snapshot
 from watersmeet.vocabulary import AdaptiveOrder, Metrics, Predicate, Shed, SpanLike, Stream
 
@@ -97,11 +96,12 @@ class WindowJoin:
     def advance(self, stream: str, *, to: Any) -> pa.Table:
         """Take the promise that no row of the stream older than `to` will come; returns what it releases.
 
-        `to` is a whole number in the unit of the stream's time column, or a datetime of any kind.
+        `to` is a datetime of any kind, or a whole number in the unit of the stream's time column (before its
+        first batch: in its time_unit=).
         """
-        side, moment = self._side(stream), promise(to)
+        side = self._side(stream)
         with self._guard:
-            return self._engine.advance(side, moment)
+            return self._engine.advance(side, to)
 
     def finish(self) -> pa.Table:
         """Both streams have ended: returns all results not yet given."""
