@@ -180,8 +180,9 @@ class Join {
     return writer.bytes();
   }
 
-  void load(std::string_view body) {
+  void load(const py::bytes& bytes) {
     const Turn turn(busy_);
+    const std::string_view body(bytes);
     const py::gil_scoped_release release;
     ByteReader reader(body);
     join_.load(reader);

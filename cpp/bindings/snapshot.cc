@@ -7,7 +7,8 @@ namespace watersmeet::bindings {
 void bind_snapshot(py::module_& module) {
   module.def(
       "seal",
-      [](std::string_view body) {
+      [](const py::bytes& unsealed) {
+        const std::string_view body(unsealed);
         std::string frame;
         {
           const py::gil_scoped_release release;
@@ -18,7 +19,8 @@ void bind_snapshot(py::module_& module) {
       py::arg("body"), "Wrap a snapshot's body in a frame with version and checksum.");
   module.def(
       "unseal",
-      [](std::string_view frame) {
+      [](const py::bytes& sealed) {
+        const std::string_view frame(sealed);
         std::string_view body;
         {
           const py::gil_scoped_release release;

@@ -74,7 +74,7 @@ def join(
     Inputs are read in batches and must be sorted by time, or nearly so with --lateness.
     """
     options = JoinOptions(on, window, between, time, time_unit, how, index, suffix, lateness)
-    live = options.build()
+    live = options.build(output="rows" if count else "columns")
     sides = _sides((left, right), format, options, split or [], batch_rows)
     sink = None if count else open_sink(output, _output_format(output, output_format, format))
     try:

@@ -88,7 +88,7 @@ class JoinOptions:
         )
         return left, right
 
-    def build(self) -> Any:
+    def build(self, *, output: str = "columns") -> Any:
         """The live join that these options describe."""
         from watersmeet.join import WindowJoin
 
@@ -96,13 +96,14 @@ class JoinOptions:
         indexes = pair(
             self.index, option="--index", read=lambda word: choice(word, INDEXES, option="--index")
         )
-        more: dict[str, Any] = {} if self.between is None else {"between": self.bounds()}
+        more: dict[str, Any] = {"output": output, "index": indexes}
+        more["how"] = choice(self.how, HOWS, option="--how")
+        if self.between is not None:
+            more["between"] = self.bounds()
         return WindowJoin(
             left,
             right,
             on=self.predicate(),
-            how=choice(self.how, HOWS, option="--how"),
-            index=indexes if indexes[0] != indexes[1] else indexes[0],
             suffix=self.suffix,
             **more,
         )
