@@ -20,7 +20,7 @@ class Join:
         ...
     def first_needed(self, stream: typing.SupportsInt | typing.SupportsIndex) -> int:
         ...
-    def load(self, body: str) -> None:
+    def load(self, body: bytes) -> None:
         ...
     def push(self, stream: typing.SupportsInt | typing.SupportsIndex, batch: typing.Any, keep: typing.Any = None) -> tuple:
         ...
@@ -61,11 +61,11 @@ class TreeJoin:
         ...
     def statistics(self) -> dict:
         ...
-def seal(body: str) -> bytes:
+def seal(body: bytes) -> bytes:
     """
     Wrap a snapshot's body in a frame with version and checksum.
     """
-def unseal(frame: str) -> bytes:
+def unseal(frame: bytes) -> bytes:
     """
     The body of a frame, after checking that it is whole and unharmed.
     """
