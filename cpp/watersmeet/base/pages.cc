@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kHugePage = std::size_t{1} << 21;
 constexpr std::size_t kLine = 64;
 
-bool is_large(std::size_t bytes) { return bytes >= kHugePage; }
+[[maybe_unused]] bool is_large(std::size_t bytes) { return bytes >= kHugePage; }
 
 #if defined(WATERSMEET_HUGE_PAGES)
 constexpr std::size_t kMostKept = std::size_t{64} << 20;
@@ -108,7 +108,7 @@ void* allocate_pages(std::size_t bytes, bool zeroed) {
   return address;
 }
 
-void free_pages(void* address, std::size_t bytes) noexcept {
+void free_pages(void* address, [[maybe_unused]] std::size_t bytes) noexcept {
   if (address == nullptr) return;
 #if defined(WATERSMEET_HUGE_PAGES)
   if (is_large(bytes)) {

@@ -39,15 +39,18 @@ WATERSMEET_INLINE void ripple(Block* slice, const Block& added) {
 template <unsigned Slices>
 WATERSMEET_INLINE void add_block(Block* slice, const std::uint64_t* const* bitmaps, std::size_t count,
                                  std::size_t word) {
-  const auto load = [bitmaps, word](std::size_t list) __attribute__((always_inline)) -> const LooseBlock& {
-    return *reinterpret_cast<const LooseBlock*>(bitmaps[list] + word);
+  // Into a block of our own: bound to a reference, a loose block would be read as an aligned one.
+  const auto load = [bitmaps, word](std::size_t list, Block& block) __attribute__((always_inline)) {
+    block = *reinterpret_cast<const LooseBlock*>(bitmaps[list] + word);
   };
   std::size_t list = 0;
   for (; list + 4 <= count; list += 4) {
     Block first_carry;
     Block second_carry;
-    full_add(slice[0], load(list), load(list + 1), first_carry);
-    full_add(slice[0], load(list + 2), load(list + 3), second_carry);
+    Block four[4];
+    for (std::size_t at = 0; at < 4; ++at) load(list + at, four[at]);
+    full_add(slice[0], four[0], four[1], first_carry);
+    full_add(slice[0], four[2], four[3], second_carry);
     if constexpr (Slices == 1) {
       slice[1] |= first_carry | second_carry;
     } else {
@@ -56,7 +59,11 @@ WATERSMEET_INLINE void add_block(Block* slice, const std::uint64_t* const* bitma
       ripple<2, Slices>(slice, carry);
     }
   }
-  for (; list < count; ++list) ripple<0, Slices>(slice, load(list));
+  for (; list < count; ++list) {
+    Block one;
+    load(list, one);
+    ripple<0, Slices>(slice, one);
+  }
 }
 
 template <unsigned Slices>

@@ -52,8 +52,9 @@ Term random_term(Random& random, bool sets) {
 
 class Case {
  public:
-  Case(std::uint64_t seed, const Maker& make, bool sets)
+  Case(std::uint64_t seed, const Maker& make, bool sets, std::uint64_t large = 1'500)
       : random_(seed),
+        large_(large),
         term_(random_term(random_, sets)),
         shape_{.domain = 1 + below(random_, below(random_, 2) == 0 ? 8 : 60), .max_set = below(random_, 12),
                .spread = below(random_, 2) == 0 ? 1 : std::uint64_t{0x100000001}},
@@ -95,7 +96,7 @@ class Case {
         break;
       }
       default:
-        append(below(random_, below(random_, 8) == 0 ? 1'500 : 60));
+        append(below(random_, below(random_, 8) == 0 || large_ > 1'500 ? large_ : 60));
     }
   }
 
@@ -165,6 +166,7 @@ class Case {
   }
 
   Random random_;
+  std::uint64_t large_;  // rows appended at once, at most
   Term term_;
   Shape shape_;
   Seq first_;
@@ -189,6 +191,19 @@ TEST(OracleIndex, inverted_by_heap_finds_matching_sets) { run_cases(inverted(Mer
 TEST(OracleIndex, inverted_by_counting_finds_matching_sets) { run_cases(inverted(MergeKind::kCount), true); }
 TEST(OracleIndex, inverted_by_bitmaps_finds_matching_sets) { run_cases(inverted(MergeKind::kBitmap), true); }
 TEST(OracleIndex, inverted_by_id_finds_matching_sets) { run_cases(&make_inverted_by_id_index, true); }
+
+// Long enough for several stretches of sums, turns of the bitmaps' ring and tables that grow.
+TEST(OracleIndex, large_windows_are_no_different) {
+  const std::pair<Maker, bool> makers[] = {{&make_hash_index, false},
+                                           {inverted(MergeKind::kAuto), true},
+                                           {inverted(MergeKind::kBitmap), true}};
+  for (const auto& [make, sets] : makers) {
+    for (std::uint64_t seed = 1000; seed < 1012; ++seed) {
+      SCOPED_TRACE("seed " + std::to_string(seed));
+      Case(seed, make, sets, 6'000).run(8);
+    }
+  }
+}
 
 TEST(OracleIndex, cross_index_finds_every_joinable_row) {
   Random random(3);
