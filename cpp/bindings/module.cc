@@ -7,5 +7,6 @@ PYBIND11_MODULE(_native, module) {
   watersmeet::bindings::bind_snapshot(module);
   watersmeet::bindings::bind_join(module);
   watersmeet::bindings::bind_tree_join(module);
+  watersmeet::bindings::bind_slice(module);
   module.attr("__version__") = WATERSMEET_VERSION;
 }

@@ -28,5 +28,6 @@ void bind_errors(py::module_& module);
 void bind_snapshot(py::module_& module);
 void bind_join(py::module_& module);
 void bind_tree_join(py::module_& module);
+void bind_slice(py::module_& module);
 
 }  // namespace watersmeet::bindings

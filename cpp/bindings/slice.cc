@@ -1,0 +1,214 @@
+// Joins on slices: configuration by name, batches by Arrow's C data interface, results as arrays of row numbers.
+#include <atomic>
+#include <string>
+#include <tuple>
+
+#include "prelude.h"
+#include "watersmeet/base/errors.h"
+#include "watersmeet/join/config.h"
+#include "watersmeet/slice/slice_join.h"
+
+namespace watersmeet::bindings {
+namespace {
+
+// Left stream, right stream, the term between them.
+using StreamTerm = std::tuple<std::size_t, std::size_t, TermConfig>;
+
+[[nodiscard]] Topology topology_kind(const std::string& name) {
+  if (name == "ring") return Topology::kRing;
+  if (name == "split") return Topology::kSplit;
+  throw ConfigError("topology='" + name + "' is unknown");
+}
+
+[[nodiscard]] Relocation relocation_kind(const std::string& name) {
+  if (name == "aggressive") return Relocation::kAggressive;
+  if (name == "passive") return Relocation::kPassive;
+  throw ConfigError("relocation='" + name + "' is unknown");
+}
+
+[[nodiscard]] SliceTerm slice_term(const StreamTerm& given) {
+  const auto& [left, right, config] = given;
+  return {config.term, config.coding, left, right, config.columns, config.label};
+}
+
+struct CBatch {
+  explicit CBatch(const py::object& batch) : capsules(batch.attr("__arrow_c_array__")()) {
+    schema = static_cast<ArrowSchema*>(PyCapsule_GetPointer(capsules[0].ptr(), "arrow_schema"));
+    array = static_cast<ArrowArray*>(PyCapsule_GetPointer(capsules[1].ptr(), "arrow_array"));
+    if (schema == nullptr || array == nullptr) throw py::error_already_set();
+  }
+  py::tuple capsules;
+  const ArrowSchema* schema;
+  const ArrowArray* array;
+};
+
+class PySliceJoin {
+ public:
+  explicit PySliceJoin(SliceConfig config) : checks_(config.checks), join_(std::move(config)) {}
+
+  py::tuple push(std::size_t stream, const py::object& batch, const py::object& check) {
+    const CBatch given(batch);
+    return run(check, [&](const SliceJoin::Callbacks& callbacks) {
+      return join_.push(known(stream), *given.schema, *given.array, callbacks);
+    });
+  }
+  py::tuple advance(std::size_t stream, Timestamp to, const py::object& check) {
+    return run(check, [&](const SliceJoin::Callbacks& callbacks) {
+      return join_.advance(known(stream), to, callbacks);
+    });
+  }
+  py::tuple finish(const py::object& check) {
+    return run(check, [&](const SliceJoin::Callbacks& callbacks) { return join_.finish(callbacks); });
+  }
+
+  void request_resize(std::size_t slices, const std::string& relocation) {
+    join_.request_resize(slices, relocation_kind(relocation));
+  }
+  void set_orderings(std::vector<std::vector<std::size_t>> orderings) { join_.set_orderings(std::move(orderings)); }
+
+  void restore(std::size_t stream, const py::object& batch, Seq first, Seq oldest, Seq processed, Timestamp watermark,
+               bool ended) {
+    const CBatch given(batch);
+    join_.restore(known(stream), *given.schema, *given.array, {first, oldest, processed, watermark, ended});
+  }
+  [[nodiscard]] py::dict state(std::size_t stream) const {
+    const SliceJoin::Restored state = join_.state_of(known(stream));
+    py::dict all;
+    all["first"] = state.first;
+    all["oldest"] = state.oldest;
+    all["processed"] = state.processed;
+    all["watermark"] = state.watermark;
+    all["ended"] = state.ended;
+    return all;
+  }
+
+  [[nodiscard]] py::dict statistics() const {
+    const SliceStatistics counted = join_.statistics();
+    py::dict all;
+    all["results"] = join_.results();
+    all["bytes"] = join_.bytes();
+    all["slices"] = join_.slices();
+    all["compared"] = counted.compared;
+    all["messages"] = counted.messages;
+    py::list held;
+    for (const auto& slice : counted.held) {
+      py::list ranges;
+      for (const RowRange& range : slice) ranges.append(py::make_tuple(range.first, range.last));
+      held.append(ranges);
+    }
+    all["held"] = held;
+    all["steps"] = steps(counted);
+    return all;
+  }
+
+ private:
+  [[nodiscard]] std::size_t known(std::size_t stream) const {
+    if (stream >= join_.config().streams.size()) throw ConfigError("stream=" + std::to_string(stream) + " is unknown");
+    return stream;
+  }
+
+  // (members' bits, stream, compared, kept) of every step that was made.
+  [[nodiscard]] py::list steps(const SliceStatistics& counted) const {
+    py::list all;
+    for (std::size_t members = 0; members < counted.steps.size(); ++members) {
+      for (std::size_t other = 0; other < kMostStreams; ++other) {
+        const StepCount& step = counted.steps[members][other];
+        if (step.compared > 0) all.append(py::make_tuple(members, other, step.compared, step.kept));
+      }
+    }
+    return all;
+  }
+
+  template <class Call>
+  py::tuple run(const py::object& check, Call call) {
+    if (busy_.test_and_set()) throw ConfigError("this join is in the middle of another call");
+    struct Free {
+      ~Free() { flag.clear(); }
+      std::atomic_flag& flag;
+    } free{busy_};
+    SliceJoin::Callbacks callbacks;
+    if (!check.is_none()) {
+      callbacks.check = [this, &check](std::size_t number, std::span<const Found> found, std::uint8_t* keep) {
+        ask(check, number, found, keep);
+      };
+    }
+    callbacks.poll = [] {
+      const py::gil_scoped_acquire acquire;
+      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    };
+    SliceResults results;
+    {
+      const py::gil_scoped_release release;
+      results = call(callbacks);
+    }
+    py::tuple rows(results.size());
+    for (std::size_t at = 0; at < results.size(); ++at) rows[at] = to_array(std::move(results[at]));
+    return rows;
+  }
+
+  // Calls check(number, rows of each of its streams), on whichever thread asks.
+  void ask(const py::object& check, std::size_t number, std::span<const Found> found, std::uint8_t* keep) const {
+    std::vector<std::vector<std::int64_t>> rows;
+    for (const std::size_t stream : checks_[number]) {
+      rows.emplace_back();
+      rows.back().reserve(found.size());
+      for (const Found& candidate : found) rows.back().push_back(static_cast<std::int64_t>(candidate.rows[stream]));
+    }
+    const py::gil_scoped_acquire acquire;
+    py::list arrays;
+    for (auto& column : rows) arrays.append(to_array(std::move(column)));
+    const auto mask = check(number, arrays).cast<py::array_t<bool>>();
+    if (mask.ndim() != 1 || static_cast<std::size_t>(mask.size()) != found.size()) {
+      throw SchemaError("check: expected one boolean per candidate");
+    }
+    const auto kept = mask.unchecked<1>();
+    for (std::size_t at = 0; at < found.size(); ++at) keep[at] = kept(static_cast<py::ssize_t>(at)) ? 1 : 0;
+  }
+
+  std::vector<std::vector<std::size_t>> checks_;
+  SliceJoin join_;
+  std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
+};
+
+}  // namespace
+
+void bind_slice(py::module_& module) {
+  py::class_<SliceStream>(module, "SliceStream")
+      .def(py::init([](std::string name, std::string time_column, std::int64_t time_multiplier,
+                       std::optional<std::uint64_t> window_rows, Duration span) {
+             return SliceStream{std::move(name), std::move(time_column), time_multiplier, window_rows, span};
+           }),
+           py::arg("name"), py::kw_only(), py::arg("time_column"), py::arg("time_multiplier") = std::int64_t{1},
+           py::arg("window_rows") = py::none(), py::arg("span") = Duration{0});
+  py::class_<PySliceJoin>(module, "SliceJoin")
+      .def(py::init([](std::vector<SliceStream> streams, const std::vector<StreamTerm>& terms,
+                       std::vector<std::vector<std::size_t>> checks, bool inclusive, const std::string& topology,
+                       std::size_t slices, std::size_t interleave, std::optional<std::uint64_t> schedule_seed,
+                       std::optional<std::uint64_t> delay_seed) {
+             SliceConfig config;
+             config.streams = std::move(streams);
+             for (const StreamTerm& term : terms) config.terms.push_back(slice_term(term));
+             config.checks = std::move(checks);
+             config.inclusive = inclusive;
+             config.topology = topology_kind(topology);
+             config.slices = slices;
+             config.interleave = interleave;
+             config.schedule_seed = schedule_seed;
+             config.delay_seed = delay_seed;
+             return std::make_unique<PySliceJoin>(std::move(config));
+           }),
+           py::arg("streams"), py::arg("terms"), py::kw_only(), py::arg("checks"), py::arg("inclusive"),
+           py::arg("topology"), py::arg("slices"), py::arg("interleave"), py::arg("schedule_seed") = py::none(),
+           py::arg("delay_seed") = py::none())
+      .def("push", &PySliceJoin::push, py::arg("stream"), py::arg("batch"), py::arg("check") = py::none())
+      .def("advance", &PySliceJoin::advance, py::arg("stream"), py::arg("to"), py::arg("check") = py::none())
+      .def("finish", &PySliceJoin::finish, py::arg("check") = py::none())
+      .def("request_resize", &PySliceJoin::request_resize, py::arg("slices"), py::arg("relocation"))
+      .def("set_orderings", &PySliceJoin::set_orderings, py::arg("orderings"))
+      .def("restore", &PySliceJoin::restore, py::arg("stream"), py::arg("batch"), py::kw_only(), py::arg("first"),
+           py::arg("oldest"), py::arg("processed"), py::arg("watermark"), py::arg("ended"))
+      .def("state", &PySliceJoin::state, py::arg("stream"))
+      .def("statistics", &PySliceJoin::statistics);
+}
+
+}  // namespace watersmeet::bindings
