@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         SnapshotError,
         WatersmeetError,
     )
-    from watersmeet.join import WindowJoin, join
+    from watersmeet.join import RingJoin, WindowJoin, join
     from watersmeet.vocabulary import (
         AdaptiveOrder,
         Lateness,
@@ -55,6 +55,7 @@ __all__ = [
     "Metrics",
     "OrderError",
     "Predicate",
+    "RingJoin",
     "SchemaError",
     "Shed",
     "SnapshotError",
@@ -82,7 +83,7 @@ __all__ = [
 ]
 
 _ROOMS: Final = frozenset({"control", "cost", "errors", "plan", "ring", "testing", "vocabulary"})
-_FROM_JOIN: Final = frozenset({"WindowJoin", "join"})
+_FROM_JOIN: Final = frozenset({"RingJoin", "WindowJoin", "join"})
 
 
 def _resolve(name: str) -> Any:

@@ -5,7 +5,8 @@ This room turns columns into what the compiled core reads, drives it, and gather
 
 from __future__ import annotations
 
+from watersmeet.join.ring_join import RingJoin
 from watersmeet.join.table_join import join
 from watersmeet.join.window_join import WindowJoin
 
-__all__ = ["WindowJoin", "join"]
+__all__ = ["RingJoin", "WindowJoin", "join"]

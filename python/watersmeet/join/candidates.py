@@ -14,7 +14,7 @@ from watersmeet.join.exact import ExactBand
 from watersmeet.join.payload import PayloadStore, Rows
 from watersmeet.vocabulary import Where
 
-__all__ = ["Keep", "make_keep"]
+__all__ = ["Keep", "make_keep", "truths"]
 
 Truths = npt.NDArray[np.bool_]
 Keep = Callable[[Rows, Rows], Truths]
@@ -48,12 +48,12 @@ def make_keep(
 def _function_check(where: Where) -> Callable[[pa.Table, pa.Table], Truths]:
     def check(left: pa.Table, right: pa.Table) -> Truths:
         verdict = where.fn(right, left) if where.swapped else where.fn(left, right)
-        return _truths(verdict, left.num_rows, where)
+        return truths(verdict, left.num_rows, where)
 
     return check
 
 
-def _truths(verdict: Any, count: int, where: Where) -> Truths:
+def truths(verdict: Any, count: int, where: Where) -> Truths:
     """The function's answer as booleans, null counting as false; SchemaError if it is no such answer."""
     if isinstance(verdict, pa.Array | pa.ChunkedArray):
         if not pa.types.is_boolean(verdict.type):

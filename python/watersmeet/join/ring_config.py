@@ -1,0 +1,184 @@
+"""What a RingJoin was asked to do: every argument, checked once, in one frozen value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias, cast
+
+from watersmeet.errors import ConfigError
+from watersmeet.vocabulary import Predicate, Stream, Where
+
+__all__ = ["PairTest", "RingConfig", "Topology", "checked_ring_config"]
+
+Topology: TypeAlias = Literal["ring", "split"]
+Edge: TypeAlias = Literal["inclusive", "exclusive"]
+MOST_STREAMS: Final = 8
+MOST_SLICES: Final = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class PairTest:
+    """A simple predicate between two streams, by their numbers: `left` is the predicate's left side."""
+
+    left: int
+    right: int
+    leaf: Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class RingConfig:
+    """The arguments of a RingJoin. `whole` is a user's function of one block per stream."""
+
+    streams: tuple[Stream, ...]
+    tests: tuple[PairTest, ...]
+    whole: Where | None
+    slices: int
+    interleave: int
+    topology: Topology
+    edge: Edge
+    orderings: tuple[tuple[int, ...], ...] | None  # None: by measured selectivities
+    test_seeds: tuple[int | None, int | None] = (None, None)  # of a drawn schedule, of drawn delays
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the streams."""
+        return tuple(stream.name for stream in self.streams)
+
+    @property
+    def has_functions(self) -> bool:
+        """Whether any part is code of the user's, which no snapshot can hold."""
+        return self.whole is not None or any(isinstance(test.leaf, Where) for test in self.tests)
+
+    def columns(self, stream: int) -> tuple[str, ...]:
+        """The columns of one stream that predicates name."""
+        names: list[str] = []
+        for test in self.tests:
+            if test.left == stream:
+                names.extend(test.leaf.left_columns)
+            if test.right == stream:
+                names.extend(test.leaf.right_columns)
+        return tuple(dict.fromkeys(names))
+
+
+def checked_ring_config(
+    streams: object,
+    *,
+    on: object,
+    slices: object,
+    interleave: object,
+    topology: object,
+    edge: object,
+    orderings: object,
+    test_seeds: tuple[int | None, int | None] = (None, None),
+) -> RingConfig:
+    """The arguments as a value, or ConfigError naming the first that has no meaning."""
+    known = _streams(streams)
+    names = [stream.name for stream in known]
+    tests, whole = _predicates(on, names)
+    return RingConfig(
+        streams=known,
+        tests=tests,
+        whole=whole,
+        slices=_whole_number(slices, "slices", MOST_SLICES),
+        interleave=_whole_number(interleave, "interleave", 1 << 20),
+        topology=cast("Topology", _one_of(topology, ("ring", "split"), "topology")),
+        edge=cast("Edge", _one_of(edge, ("inclusive", "exclusive"), "edge")),
+        orderings=_orderings(orderings, names),
+        test_seeds=test_seeds,
+    )
+
+
+def _streams(value: object) -> tuple[Stream, ...]:
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise ConfigError(f"streams={value!r}: expected a list of wm.Stream")
+    for stream in value:
+        if not isinstance(stream, Stream):
+            raise ConfigError(f"streams: {stream!r}: expected a wm.Stream")
+    if not 2 <= len(value) <= MOST_STREAMS:
+        raise ConfigError(f"streams: {len(value)} streams: expected from 2 to {MOST_STREAMS}")
+    names = [stream.name for stream in value]
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigError(f"two streams have the name {name!r}; push() could not tell them apart")
+    for stream in value:
+        _check_stream(stream)
+    return tuple(value)
+
+
+def _check_stream(stream: Stream) -> None:
+    if stream.window is None:
+        raise ConfigError(f"Stream {stream.name!r}: window is missing")
+    if stream.window.rows == 0:
+        raise ConfigError(f"Stream {stream.name!r}: window='0i': expected at least one row")
+    for argument in ("lateness", "idle_timeout", "freshness"):
+        if getattr(stream, argument) is not None:
+            raise ConfigError(f"Stream {stream.name!r}: {argument} is not in this version of RingJoin")
+
+
+def _predicates(on: object, names: list[str]) -> tuple[tuple[PairTest, ...], Where | None]:
+    if on is None:
+        return (), None
+    if isinstance(on, Mapping):
+        tests = [
+            PairTest(*_pair(key, names), leaf)
+            for key, predicate in on.items()
+            for leaf in _predicate(predicate, key).leaves
+        ]
+        return tuple(tests), None
+    if not isinstance(on, Predicate):
+        raise ConfigError(f"on={on!r}: expected a predicate per pair of streams, wm.where(...), or None")
+    if len(names) == 2:
+        return tuple(PairTest(0, 1, leaf) for leaf in on.leaves), None
+    if isinstance(on, Where):
+        return (), on
+    raise ConfigError(
+        f"on={on}: with {len(names)} streams, say which pair it is about:"
+        f" on={{({names[0]!r}, {names[1]!r}): ...}}"
+    )
+
+
+def _pair(key: object, names: list[str]) -> tuple[int, int]:
+    if (
+        not isinstance(key, tuple)
+        or len(key) != 2
+        or any(name not in names for name in key)
+        or key[0] == key[1]
+    ):
+        raise ConfigError(f"on: key {key!r}: expected two of the streams {', '.join(map(repr, names))}")
+    return names.index(key[0]), names.index(key[1])
+
+
+def _predicate(value: object, key: object) -> Predicate:
+    if not isinstance(value, Predicate):
+        raise ConfigError(f"on[{key!r}]={value!r}: expected a predicate such as wm.equal('key')")
+    return value
+
+
+def _orderings(value: object, names: list[str]) -> tuple[tuple[int, ...], ...] | None:
+    if value is None:
+        return None
+    if not isinstance(value, Mapping):
+        raise ConfigError(
+            f"orderings={value!r}: expected a stream's name to the names of the others, in order"
+        )
+    result = []
+    for own, name in enumerate(names):
+        others = [other for at, other in enumerate(names) if at != own]
+        given: Any = value.get(name, others)
+        if isinstance(given, str) or not isinstance(given, Sequence) or sorted(given) != sorted(others):
+            raise ConfigError(f"orderings[{name!r}]={given!r}: expected each of {others!r} once")
+        result.append(tuple(names.index(other) for other in given))
+    return tuple(result)
+
+
+def _whole_number(value: object, argument: str, most: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+        raise ConfigError(f"{argument}={value!r}: expected a whole number from 1 to {most}")
+    return value
+
+
+def _one_of(value: object, allowed: tuple[str, ...], argument: str) -> str:
+    if not isinstance(value, str) or value not in allowed:
+        raise ConfigError(f"{argument}={value!r}: expected one of {', '.join(map(repr, allowed))}")
+    return value

@@ -1,0 +1,239 @@
+"""RingJoin: a live join of several streams on slices. This is the class that users hold."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, Self
+
+import pyarrow as pa
+
+from watersmeet.errors import ConfigError, WatersmeetError
+from watersmeet.join.guard import Guard
+from watersmeet.join.ring_config import MOST_SLICES, Edge, Topology, checked_ring_config
+from watersmeet.join.ring_engine import RingEngine
+from watersmeet.join.ring_snapshot import ring_restored, ring_snapshot
+from watersmeet.vocabulary import Predicate, Stream, StreamStatistics
+
+__all__ = ["RingJoin", "RingMetrics"]
+
+
+@dataclass(frozen=True, slots=True)
+class RingMetrics:
+    """A snapshot of a ring join's counters. It does not change as the join goes on.
+
+    rows_per_slice   rows of all windows that each slice holds; their sum is what the windows hold
+    comparisons      pairs on which predicates were evaluated, per slice
+    messages         what has gone from slice to slice
+    orderings        per stream, the others in the order in which its rows probe them
+    """
+
+    results: int
+    streams: tuple[StreamStatistics, ...]
+    slices: int
+    rows_per_slice: tuple[int, ...]
+    comparisons: tuple[int, ...]
+    messages: int
+    orderings: Mapping[str, tuple[str, ...]]
+    memory_bytes: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """All counters as plain dictionaries, lists and numbers, ready for JSON."""
+        return asdict(self)
+
+
+class RingJoin:
+    """Joins several streams as their batches arrive, on several threads, with no copy of any row.
+
+    streams      from 2 to 8, each with a window
+    on           {("A", "B"): predicate, ...}, all of which must hold; or one wm.where(fn) of one block per
+                 stream; with two streams also a predicate alone; None: every combination in the windows
+    slices       into how many parts the windows are cut, each served by its own thread
+    interleave   how many rows may be on their way through the slices at once
+    topology     "split": every slice holds each n-th row, and is told of every new row;
+                 "ring": slices hold stretches of time, and partial results go round
+    edge         whether a row exactly as old as its window is still in it: "inclusive" or "exclusive"
+    orderings    {"A": ("C", "B"), ...}: which window a row probes first; None: by measured selectivities
+
+    Rows are processed in the order of their timestamps over all streams, so a row waits until every other
+    stream has come as far (push or advance). Results come in that order, whatever slices and threads do.
+    A call that raises changes nothing. Output columns are named "<stream>.<column>".
+    """
+
+    def __init__(
+        self,
+        streams: Sequence[Stream],
+        *,
+        on: Mapping[tuple[str, str], Predicate] | Predicate | None = None,
+        slices: int = 1,
+        interleave: int = 16,
+        topology: Topology = "split",
+        edge: Edge = "inclusive",
+        orderings: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
+        config = checked_ring_config(
+            streams,
+            on=on,
+            slices=slices,
+            interleave=interleave,
+            topology=topology,
+            edge=edge,
+            orderings=orderings,
+        )
+        self._hold(RingEngine(config))
+
+    def _hold(self, engine: RingEngine) -> None:
+        self._engine: RingEngine | None = engine
+        self._guard = Guard()
+        self._places = {name: place for place, name in enumerate(engine.config.names)}
+
+    def push(self, stream: str, batch: Any) -> pa.Table:
+        """Take the stream's next rows; returns the results that they release, possibly none."""
+        place = self._place(stream)
+        engine = self._open()
+        with self._guard:
+            return engine.push(place, batch)
+
+    def advance(self, stream: str, *, to: Any) -> pa.Table:
+        """Take the promise that no row of the stream older than `to` will come; returns what it releases."""
+        place = self._place(stream)
+        engine = self._open()
+        with self._guard:
+            return engine.advance(place, to)
+
+    def finish(self) -> pa.Table:
+        """All streams have ended: returns all results not yet given."""
+        engine = self._open()
+        with self._guard:
+            return engine.finish()
+
+    def resize(self, *, slices: int, relocation: Literal["aggressive", "passive"] = "aggressive") -> None:
+        """Use another number of slices. From another thread this may be called while a push is under way.
+
+        "aggressive" cuts the windows anew at once; "passive" lets rows move as they age, and slices that are
+        too many leave when their last row has expired.
+        """
+        if isinstance(slices, bool) or not isinstance(slices, int) or not 1 <= slices <= MOST_SLICES:
+            raise ConfigError(f"slices={slices!r}: expected a whole number from 1 to {MOST_SLICES}")
+        if relocation not in ("aggressive", "passive"):
+            raise ConfigError(f"relocation={relocation!r}: expected 'aggressive' or 'passive'")
+        self._open().resize(slices, relocation)
+
+    @property
+    def metrics(self) -> RingMetrics:
+        """What the join has seen, done and kept; a copy that does not change."""
+        engine = self._open()
+        with self._guard:
+            return _metrics(engine)
+
+    def snapshot(self) -> bytes:
+        """The join as bytes, from which restore() goes on exactly where it was."""
+        engine = self._open()
+        with self._guard:
+            return ring_snapshot(engine)
+
+    @classmethod
+    def restore(
+        cls,
+        blob: bytes | bytearray | memoryview,
+        *,
+        on: Mapping[tuple[str, str], Predicate] | Predicate | None = None,
+    ) -> Self:
+        """The join that a snapshot was taken of. `on` only if it has functions of your own: give it again."""
+        join = cls.__new__(cls)
+        join._hold(ring_restored(blob, on))
+        return join
+
+    def close(self) -> None:
+        """End the threads and forget the state; every later call is refused."""
+        if self._engine is not None:
+            self._open()
+            with self._guard:
+                self._engine = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        if self._engine is None:
+            return "RingJoin(closed)"
+        config = self._engine.config
+        return f"RingJoin({list(config.names)!r}, slices={self._engine.slices}, topology={config.topology!r})"
+
+    def _open(self) -> RingEngine:
+        engine = self._engine
+        if engine is None:
+            raise WatersmeetError("this join has been closed")
+        if threading.get_ident() in engine.asking:
+            raise WatersmeetError(
+                "a join was called from inside its own where() function; the function may look at its blocks"
+                " only"
+            )
+        return engine
+
+    def _place(self, stream: str) -> int:
+        place = self._places.get(stream) if isinstance(stream, str) else None
+        if place is None:
+            raise ConfigError(f"stream={stream!r}: expected one of {', '.join(map(repr, self._places))}")
+        return place
+
+
+def _metrics(engine: RingEngine) -> RingMetrics:
+    names = engine.config.names
+    orderings = {
+        name: tuple(names[other] for other in ordering)
+        for name, ordering in zip(names, engine.orderings.orderings, strict=True)
+    }
+    ready = engine.ready
+    if ready is None:
+        waiting = [0] * len(names)
+        for call in engine.waiting:
+            waiting[call.stream] += 0 if call.batch is None else call.batch.num_rows
+        streams = [
+            StreamStatistics(
+                name, rows=engine.pushed[at], bad_rows=engine.bad_rows[at], pending_rows=waiting[at]
+            )
+            for at, name in enumerate(names)
+        ]
+        return RingMetrics(0, tuple(streams), engine.slices, (), (), 0, orderings, 0)
+    counted = ready.core.statistics()
+    states = [ready.core.state(at) for at in range(len(names))]
+    streams = [
+        StreamStatistics(
+            name,
+            rows=engine.pushed[at],
+            bad_rows=engine.bad_rows[at],
+            window_rows=states[at]["processed"] - states[at]["oldest"],
+            pending_rows=engine.pushed[at] - engine.bad_rows[at] - states[at]["processed"],
+            expired_rows=states[at]["oldest"],
+        )
+        for at, name in enumerate(names)
+    ]
+    return RingMetrics(
+        results=counted["results"],
+        streams=tuple(streams),
+        slices=counted["slices"],
+        rows_per_slice=_rows_per_slice(counted, states),
+        comparisons=tuple(counted["compared"]),
+        messages=counted["messages"],
+        orderings=orderings,
+        memory_bytes=counted["bytes"] + sum(store.bytes for store in ready.stores),
+    )
+
+
+def _rows_per_slice(counted: dict[str, Any], states: list[dict[str, Any]]) -> tuple[int, ...]:
+    if counted["held"]:
+        return tuple(sum(last - first for first, last in held) for held in counted["held"])
+    return tuple(
+        sum(_every_nth(state, at, counted["slices"]) for state in states) for at in range(counted["slices"])
+    )
+
+
+def _every_nth(state: dict[str, Any], at: int, slices: int) -> int:
+    """Rows of a window whose number is `at` modulo `slices`."""
+    first = state["oldest"] + (at - state["oldest"]) % slices
+    return len(range(first, state["processed"], slices))
