@@ -149,6 +149,14 @@ class Join {
     join_.set_synchronised(synchronised);
   }
 
+  void reindex(std::size_t stream, const std::string& index, const std::string& merge) {
+    const Turn turn(busy_);
+    const IndexKind kind = index_kind(index);
+    const MergeKind merging = merge_kind(merge);
+    const py::gil_scoped_release release;
+    join_.reindex(checked(stream), kind, merging);
+  }
+
   [[nodiscard]] RowId first_needed(std::size_t stream) {
     const Turn turn(busy_);
     return join_.first_needed(checked(stream));
@@ -312,6 +320,8 @@ void bind_join(py::module_& module) {
       .def("advance", &Join::advance, py::arg("stream"), py::arg("to"), py::arg("keep") = py::none())
       .def("finish", &Join::finish, py::arg("keep") = py::none())
       .def("set_synchronised", &Join::set_synchronised, py::arg("synchronised"))
+      .def("reindex", &Join::reindex, py::arg("stream"), py::kw_only(), py::arg("index"),
+           py::arg("merge") = "auto")
       .def("first_needed", &Join::first_needed, py::arg("stream"))
       .def("statistics", &Join::statistics)
       .def("snapshot", &Join::snapshot)

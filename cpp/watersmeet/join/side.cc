@@ -1,6 +1,7 @@
 #include "watersmeet/join/side.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace watersmeet {
 
@@ -50,6 +51,15 @@ void Side::admit_waiting(TermSet& terms) {
 void Side::index_from(Seq first) {
   window.close_append(first);
   index->append(first, window.end());
+}
+
+void Side::reindex(IndexKind kind, MergeKind merge, const TermSet& terms) {
+  StreamConfig changed = config;
+  changed.index = kind;
+  changed.merge = merge;
+  auto fresh = make_index(changed, window, terms);
+  fresh->append(window.begin(), window.end());
+  index = std::move(fresh);
 }
 
 void Side::take_back(Seq row, bool indexed, TermSet& terms) {

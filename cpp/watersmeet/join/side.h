@@ -50,6 +50,8 @@ class Side {
   void admit_waiting(TermSet& terms);
   // Opens the window's new rows, [first, end), to probes.
   void index_from(Seq first);
+  // Keeps the window in another kind of index from now on; if building it throws, the old one stays.
+  void reindex(IndexKind kind, MergeKind merge, const TermSet& terms);
   // Takes the window's rows from `row` on back; `indexed`: whether index_from() had seen them.
   void take_back(Seq row, bool indexed, TermSet& terms);
   // Forgets rows before `row`, or before the basic window that holds it when expiry is lazy.

@@ -69,6 +69,11 @@ class TwoWayJoin {
   // The numbers under which these rows of `stream`'s window were pushed.
   void row_ids(std::size_t stream, const UninitializedVector<Seq>& rows, RowId* out) const;
 
+  // Keeps a stream's window in another kind of index; between changes only. Answers stay what they are.
+  void reindex(std::size_t stream, IndexKind kind, MergeKind merge) {
+    sides_[stream]->reindex(kind, merge, terms_);
+  }
+
   // Process rows in order across streams from the next change on, or as they come.
   void set_synchronised(bool synchronised) { synchronised_ = synchronised || config_.has_count_window(); }
   [[nodiscard]] bool synchronised() const { return synchronised_; }

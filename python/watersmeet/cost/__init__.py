@@ -1,6 +1,13 @@
-"""What a window join costs per unit of time, and what follows: which index, which rates, which windows."""
+"""What a window join costs per unit of time, and what follows: which index, which rates, which windows.
+
+Pure, but for one name: `calibrate` measures, so it lives in the join room, which has the core and a clock,
+and is found there when it is first used.
+"""
 
 from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from watersmeet.cost.calibration import Calibration, CalibrationLine, Observation
 from watersmeet.cost.choice import IndexChoice, Switch, choose_index, choose_structure, worth_switching
@@ -12,10 +19,21 @@ from watersmeet.cost.memory import Shares, split_memory, split_memory_and_rates
 from watersmeet.cost.model import Algorithm, Invalidation, Model, output_rate
 from watersmeet.cost.observed import observed_loads, sampled_share
 from watersmeet.cost.regulate import regulate
-from watersmeet.cost.unit_costs import CostCurve, Kind, OperationCosts, Structure, UnitCosts
+from watersmeet.cost.unit_costs import (
+    STRUCTURES,
+    CostCurve,
+    Kind,
+    OperationCosts,
+    Structure,
+    UnitCosts,
+)
 from watersmeet.cost.work import DirectionLoad, Work, predicted_cost, probe_work
 
+if TYPE_CHECKING:
+    from watersmeet.join.calibrate import calibrate
+
 __all__ = [
+    "STRUCTURES",
     "Algorithm",
     "Calibration",
     "CalibrationLine",
@@ -35,6 +53,7 @@ __all__ = [
     "UnitCosts",
     "WindowShares",
     "Work",
+    "calibrate",
     "choose_index",
     "choose_structure",
     "crossover",
@@ -53,3 +72,12 @@ __all__ = [
     "split_memory_by_density",
     "worth_switching",
 ]
+
+
+if not TYPE_CHECKING:  # type checkers read the import above
+
+    def __getattr__(name: str) -> Any:
+        """Find `calibrate` in the room that can measure."""
+        if name != "calibrate":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return importlib.import_module("watersmeet.join.calibrate").calibrate

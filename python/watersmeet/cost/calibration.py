@@ -1,8 +1,8 @@
 """Calibration: the unit costs of one machine with their spread, as a value that can be kept in a file.
 
 The measuring is done by the join room, which alone can run the core and read a clock; here is what its
-timings mean. Times come in several repeats: a cost is fitted to the medians over the repeats, its spread
-is the range of what the repeats give one by one.
+timings mean. Times come in several repeats: a cost is fitted to the shortest, which were disturbed least, and
+its spread is the range of what the repeats give one by one.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def _lines(key: _Key, group: Sequence[Observation]) -> list[CalibrationLine]:
     kind, structure, rows = key
     works = [each.work for each in group]
     repeats = min(len(each.nanoseconds) for each in group)
-    costs = fit_costs(works, [_median(each.nanoseconds) for each in group])
+    costs = fit_costs(works, [min(each.nanoseconds) for each in group])
     single = [fit_costs(works, [each.nanoseconds[at] for each in group]) for at in range(repeats)]
     lines = []
     for each in fields(OperationCosts):
@@ -157,8 +157,3 @@ def _lines(key: _Key, group: Sequence[Observation]) -> list[CalibrationLine]:
             low, high = min(*values, value), max(*values, value)
             lines.append(CalibrationLine(kind, structure, rows, each.name, value, low, high))
     return lines
-
-
-def _median(values: Sequence[float]) -> float:
-    ordered, middle = sorted(values), len(values) // 2
-    return ordered[middle] if len(values) % 2 else (ordered[middle - 1] + ordered[middle]) / 2.0

@@ -41,7 +41,6 @@ DEFAULT_CURVES: Final[Mapping[tuple[Kind, Structure], CostCurve]] = MappingProxy
         ("equal", "scan"): _curve(growth=_SAME, probe=8, row=0.15, block=25, match=2),
         ("equal", "hash"): _curve(growth=_HASHED, probe=8, look_up=8, step=1.5, match=2, insert=8, expire=8),
         ("band", "scan"): _curve(growth=_SAME, probe=8, row=0.2, block=30, match=2),
-        ("band", "hash"): _curve(growth=_HASHED, probe=8, look_up=8, step=3, match=2, insert=10, expire=10),
         ("overlap", "scan"): _curve(growth=_SAME, probe=20, row=1.5, match=10, insert=10),
         ("overlap", "inverted/heap"): _curve(
             growth=_LISTED, probe=60, look_up=15, step=2.5, match=8, insert=60, expire=40

@@ -1,5 +1,7 @@
 """Unit costs from timings: least squares of the relative error, no cost below 0.
 
+A time under two nanoseconds is a difference of noisy ones: its error counts as one of two nanoseconds would.
+
 The runs of one structure at one size make few different operations, so every set of operations that could
 have a cost is tried: exact, and there are at most a hundred of them.
 """
@@ -19,6 +21,7 @@ from watersmeet.errors import ConfigError
 
 __all__ = ["fit_costs"]
 
+_LEAST_NS = 2.0
 _FloatArray = npt.NDArray[np.float64]
 
 
@@ -28,26 +31,26 @@ def fit_costs(works: Sequence[Work], nanoseconds: Sequence[float]) -> OperationC
         raise ConfigError(
             f"fit: {len(works)} works and {len(nanoseconds)} times: expected as many, at least 1"
         )
-    # A difference of two timings can be below 0; it says that the operation costs next to nothing.
-    times = np.maximum(np.asarray(nanoseconds, dtype=np.float64), 1e-3)
-    counts = np.asarray([astuple(work) for work in works], dtype=np.float64) / times[:, None]
+    times = np.maximum(np.asarray(nanoseconds, dtype=np.float64), 0.0)
+    weights = 1.0 / np.maximum(times, _LEAST_NS)
+    counts = np.asarray([astuple(work) for work in works], dtype=np.float64) * weights[:, None]
     used = [int(at) for at in np.flatnonzero(counts.any(axis=0))]
     values = np.zeros(counts.shape[1])
-    values[used] = _not_negative(counts[:, used])
+    values[used] = _not_negative(counts[:, used], times * weights)
     names = [each.name for each in fields(OperationCosts)]
     return OperationCosts(**{name: float(value) for name, value in zip(names, values, strict=True)})
 
 
-def _not_negative(counts: _FloatArray) -> _FloatArray:
-    """The solution of counts @ x = 1 with the smallest squared error among those without negative entries."""
+def _not_negative(counts: _FloatArray, times: _FloatArray) -> _FloatArray:
+    """The solution of counts @ x = times with the smallest squared error and no negative entry."""
     scale = np.abs(counts).max(axis=0)
     scaled, columns = counts / scale, counts.shape[1]
-    best, best_error = np.zeros(columns), float(counts.shape[0])
+    best, best_error = np.zeros(columns), float(np.sum(times**2))
     for size in range(1, columns + 1):
         for chosen in combinations(range(columns), size):
             part = scaled[:, chosen]
-            solution = np.linalg.lstsq(part, np.ones(len(part)), rcond=None)[0]
-            error = float(np.sum((part @ solution - 1.0) ** 2))
+            solution = np.linalg.lstsq(part, times, rcond=None)[0]
+            error = float(np.sum((part @ solution - times) ** 2))
             # A larger set must earn its place: equal errors leave the simpler explanation.
             if (solution >= 0.0).all() and error < best_error * (1.0 - 1e-9) - 1e-15:
                 best = np.zeros(columns)

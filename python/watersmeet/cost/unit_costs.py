@@ -29,7 +29,7 @@ _INVERTED: Final[tuple[Structure, ...]] = ("scan", "inverted/heap", "inverted/co
 STRUCTURES: Final[Mapping[Kind, tuple[Structure, ...]]] = MappingProxyType(
     {
         "equal": ("scan", "hash"),
-        "band": ("scan", "hash"),
+        "band": ("scan",),
         "overlap": _INVERTED,
         "weighted": _INVERTED,
         "every": ("scan",),

@@ -104,7 +104,7 @@ void complete(TwoWayJoin& join, std::vector<Pair>& out) {
 }
 
 // Pushes the scene in random pieces. `disturb`: each piece is first begun, probed a little and rolled back; the
-// join is then replaced by its restored snapshot.
+// join is then replaced by its restored snapshot, and a window of it by one with another index.
 [[nodiscard]] std::vector<Pair> play(const Scene& scene, std::mt19937_64& random, bool disturb) {
   auto join = std::make_unique<TwoWayJoin>(config_of(scene));
   std::vector<Pair> out;
@@ -125,6 +125,8 @@ void complete(TwoWayJoin& join, std::vector<Pair>& out) {
       restored->load(reader);
       EXPECT_EQ(bytes_of(*restored), before);
       join = std::move(restored);
+      join->reindex(random() % 2, random() % 2 == 0 ? IndexKind::kScan : IndexKind::kHash, MergeKind::kAuto);
+      EXPECT_EQ(bytes_of(*join), before);
     }
     begin_rows(*join, stream, scene.rows[stream], next[stream], last);
     complete(*join, out);

@@ -62,13 +62,14 @@ def test_explain_looks_at_inputs(folder: Path) -> None:
     assert run("explain a.parquet --on equal(key) --window 10s").exit_code == 2
 
 
-def test_calibrate_measures_or_says_that_it_cannot() -> None:
-    result = run("calibrate")
-    if hasattr(getattr(wm, "cost", None), "calibrate"):
-        assert result.exit_code == 0, result.output
-    else:
-        assert result.exit_code == 1
-        assert "not in this version" in result.stderr
+def test_calibrate_prints_costs_with_their_spread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WATERSMEET_CACHE", str(tmp_path))
+    assert run("calibrate --show").exit_code == 2
+    result = run("calibrate --quick")
+    assert result.exit_code == 0, result.output
+    for word in ("nanoseconds per operation", "equal", "hash", "inverted/bitmap", "insert", "4,096 rows"):
+        assert word in result.stdout
+    assert run("calibrate --show").exit_code == 2  # a quick look is not kept
 
 
 def checkout(root: Path) -> None:
