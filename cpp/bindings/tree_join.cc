@@ -71,9 +71,9 @@ class CapsuleBatch {
   const Leaf& leaf = join.leaf(stream);
   py::dict out;
   out["rows"] = leaf.state.window.end();
-  out["processed"] = leaf.state.processed();
-  out["window_rows"] = leaf.state.processed() - leaf.state.window.begin();
-  out["pending_rows"] = leaf.state.window.end() - leaf.state.processed();
+  out["processed"] = leaf.state.processed;
+  out["window_rows"] = leaf.state.processed - leaf.state.window.begin();
+  out["pending_rows"] = leaf.state.window.end() - leaf.state.processed;
   out["expired_rows"] = leaf.state.window.begin();
   out["window_bytes"] = leaf.bytes();
   out["watermark"] = leaf.watermark == kMinTimestamp ? py::object(py::none()) : py::object(py::int_(leaf.watermark));
@@ -90,7 +90,7 @@ class CapsuleBatch {
   out["comparisons"] = counts.work.comparisons;
   out["postings"] = counts.work.postings;
   out["lookups"] = counts.work.lookups;
-  out["state_rows"] = joint.input(side).processed() - joint.input(side).window.begin();
+  out["state_rows"] = joint.input(side).processed - joint.input(side).window.begin();
   return out;
 }
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         SnapshotError,
         WatersmeetError,
     )
-    from watersmeet.join import RingJoin, WindowJoin, join
+    from watersmeet.join import MultiJoin, RingJoin, WindowJoin, join
     from watersmeet.vocabulary import (
         AdaptiveOrder,
         Lateness,
@@ -53,6 +53,7 @@ __all__ = [
     "Lateness",
     "MemoryLimitError",
     "Metrics",
+    "MultiJoin",
     "OrderError",
     "Predicate",
     "RingJoin",
@@ -83,7 +84,7 @@ __all__ = [
 ]
 
 _ROOMS: Final = frozenset({"control", "cost", "errors", "plan", "ring", "testing", "vocabulary"})
-_FROM_JOIN: Final = frozenset({"RingJoin", "WindowJoin", "join"})
+_FROM_JOIN: Final = frozenset({"MultiJoin", "RingJoin", "WindowJoin", "join"})
 
 
 def _resolve(name: str) -> Any:

@@ -12,54 +12,51 @@ using Leaves = std::vector<std::unique_ptr<Leaf>>;
 
 constexpr std::size_t kMostPairsAtOnce = 1 << 16;
 
-// Which rows of a stream are processed and alive as ticks go by.
+// Which rows of a stream were processed before a turn, and are alive at it, as turns go by.
 class AliveCursor {
  public:
-  explicit AliveCursor(const Leaf& leaf) : leaf_(leaf), lo_(leaf.state.window.begin()), hi_(lo_) {}
+  explicit AliveCursor(const Leaf& leaf)
+      : leaf_(leaf), times_(leaf.state.window.timestamps.at(leaf.state.window.begin())),
+        base_(leaf.state.window.begin()), end_(leaf.state.processed - base_) {
+    if (!leaf.config.window_rows.has_value()) span_ = leaf.config.window;
+    if (leaf.config.freshness.has_value()) span_ = std::min(span_, Wide{*leaf.config.freshness});
+  }
 
-  // Rows [lo(), hi()) are processed before `tick` and alive at `ts`. Requires: both only grow.
-  void move_to(Tick tick, Timestamp ts) {
-    const TreeState& state = leaf_.state;
-    const Seq end = state.processed();
-    if (!started_) {
-      started_ = true;
-      hi_ = first_at_or_after(state, tick);
-    }
-    while (hi_ < end && state.ticks[hi_] < tick) ++hi_;
+  // Requires: turns only grow.
+  void move_to(const Turn& turn) {
+    // The other streams' rows at the same time come before it if their stream does.
+    const bool ties = leaf_.state.streams[0] < turn.stream;
+    if (!started_) start(turn);
+    while (hi_ < end_ && (times_[hi_] < turn.ts || (ties && times_[hi_] == turn.ts))) ++hi_;
     if (leaf_.config.window_rows.has_value()) {
       const std::uint64_t most = *leaf_.config.window_rows;
-      if (hi_ >= most) lo_ = std::max(lo_, hi_ - most);
-      if (leaf_.config.freshness.has_value()) skip_older(Wide{ts} - *leaf_.config.freshness);
-    } else {
-      Wide span = leaf_.config.window;
-      if (leaf_.config.freshness.has_value()) span = std::min(span, Wide{*leaf_.config.freshness});
-      skip_older(Wide{ts} - span);
+      if (base_ + hi_ > most) lo_ = std::max(lo_, static_cast<std::size_t>(std::max(base_ + hi_ - most, base_) - base_));
     }
+    const Wide oldest = Wide{turn.ts} - span_;
+    if (oldest <= kMinTimestamp) return;
+    const auto first = static_cast<Timestamp>(oldest);
+    while (lo_ < hi_ && times_[lo_] < first) ++lo_;
   }
-  [[nodiscard]] Seq lo() const { return std::min(lo_, hi_); }
-  [[nodiscard]] Seq hi() const { return hi_; }
+  [[nodiscard]] Seq lo() const { return base_ + std::min(lo_, hi_); }
+  [[nodiscard]] Seq hi() const { return base_ + hi_; }
 
  private:
-  [[nodiscard]] static Seq first_at_or_after(const TreeState& state, Tick tick) {
-    const Tick* first = state.ticks.at(state.ticks.begin());
-    return state.ticks.begin() + static_cast<Seq>(std::lower_bound(first, first + state.ticks.size(), tick) - first);
-  }
-  void skip_older(Wide oldest) {
-    const Window& window = leaf_.state.window;
+  void start(const Turn& turn) {
+    started_ = true;
+    hi_ = static_cast<std::size_t>(std::lower_bound(times_, times_ + end_, turn.ts) - times_);
+    const Wide oldest = Wide{turn.ts} - span_;
     if (oldest <= kMinTimestamp) return;
-    if (!skipped_) {
-      skipped_ = true;
-      const Seq first = oldest > kMaxTimestamp ? window.end() : window.lower_bound(static_cast<Timestamp>(oldest));
-      lo_ = std::max(lo_, first);
-    }
-    while (lo_ < hi_ && Wide{window.timestamps[lo_]} < oldest) ++lo_;
+    lo_ = static_cast<std::size_t>(std::lower_bound(times_, times_ + end_, static_cast<Timestamp>(oldest)) - times_);
   }
 
   const Leaf& leaf_;
-  Seq lo_;
-  Seq hi_;
+  const Timestamp* times_;
+  Seq base_;
+  std::size_t end_;
+  Wide span_ = Wide{1} << 70;  // no row is older than that
+  std::size_t lo_ = 0;
+  std::size_t hi_ = 0;
   bool started_ = false;
-  bool skipped_ = false;
 };
 
 [[nodiscard]] std::int64_t cycle_of(Timestamp ts, Duration cycle) {
@@ -155,13 +152,13 @@ void Joint::process(const Leaves& leaves, const Keep& keep, std::vector<std::vec
                     std::vector<Ages>* ages) {
   std::array<Pairs, kSides> found;
   for (std::size_t side = 0; side < kSides; ++side) probe(side, leaves, keep, found[side]);
-  if (output_ != nullptr) output_->slice = output_->processed();
-  // Both lists are in the order of the probing rows; together they are put in the order of ticks.
+  if (output_ != nullptr) output_->slice = output_->processed;
+  // Both lists are in the order of the probing rows; together they are put in the order of turns.
   std::array<std::size_t, kSides> next{};
   while (next[0] < found[0].size() || next[1] < found[1].size()) {
     std::size_t side = next[0] < found[0].size() ? 0 : 1;
     if (side == 0 && next[1] < found[1].size() &&
-        inputs_[1]->ticks[found[1].own[next[1]]] < inputs_[0]->ticks[found[0].own[next[0]]]) {
+        inputs_[1]->turn(found[1].own[next[1]]).before(inputs_[0]->turn(found[0].own[next[0]]))) {
       side = 1;
     }
     const Seq own = found[side].own[next[side]];
@@ -182,9 +179,10 @@ void Joint::process(const Leaves& leaves, const Keep& keep, std::vector<std::vec
       }
     }
   }
-  if (output_ != nullptr && output_->processed() > output_->slice) {
+  if (output_ != nullptr && output_->window.end() > output_->slice) {
+    output_->processed = output_->window.end();
     output_->window.close_append(output_->slice);
-    output_->index->append(output_->slice, output_->processed());
+    output_->index->append(output_->slice, output_->processed);
   }
 }
 
@@ -193,7 +191,7 @@ void Joint::add_output(const Leaves& leaves, std::size_t side, Seq own, Seq othe
   const std::array<Seq, kSides> rows = side == 0 ? std::array<Seq, kSides>{own, other} : std::array<Seq, kSides>{other, own};
   out.window.timestamps.push_back(inputs_[side]->window.timestamps[own]);
   out.window.joinable.push_back(1);
-  out.ticks.push_back(inputs_[side]->ticks[own]);
+  out.newest.push_back(static_cast<std::uint8_t>(inputs_[side]->newest_stream(own)));
   std::size_t to = 0;
   for (std::size_t input = 0; input < kSides; ++input) {
     for (std::size_t at = 0; at < inputs_[input]->streams.size(); ++at, ++to) {
@@ -238,20 +236,19 @@ void Joint::find_ranges(std::size_t side, const Leaves& leaves, Requests& reques
   for (const std::size_t stream : other.streams) cursors.emplace_back(*leaves[stream]);
   Seq lo = other.window.begin();
   Seq hi = other.is_stream() ? lo : std::max(lo, other.slice);
-  const Seq end = own.processed();
+  const Seq end = own.processed;
   requests.rows.reserve(static_cast<std::size_t>(end - own.slice));
   for (Seq row = own.slice; row < end; ++row) {
     if (own.window.joinable[row] == 0) continue;
     ++counts[side].rows;
-    const Timestamp ts = own.window.timestamps[row];
-    if (!allowances[side].take(cycle_of(ts, config_.cycle))) continue;
-    const Tick tick = own.ticks[row];
-    for (AliveCursor& cursor : cursors) cursor.move_to(tick, ts);
+    const Turn turn = own.turn(row);
+    if (allowances[side].limited() && !allowances[side].take(cycle_of(turn.ts, config_.cycle))) continue;
+    for (AliveCursor& cursor : cursors) cursor.move_to(turn);
     if (other.is_stream()) {
       lo = cursors[0].lo();
       hi = cursors[0].hi();
     } else {
-      while (hi < other.processed() && other.ticks[hi] < tick) ++hi;
+      while (hi < other.processed && other.turn(hi).before(turn)) ++hi;
       const auto dead = [&](Seq at) {
         for (std::size_t member = 0; member < cursors.size(); ++member) {
           if (other.members[member][at] < cursors[member].lo()) return true;

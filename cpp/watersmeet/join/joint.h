@@ -39,7 +39,7 @@ class Joint {
   // `inputs`: a stream's state or another joint's output. `output` is null for the root.
   Joint(const TreeConfig& config, std::array<TreeState*, kSides> inputs, std::unique_ptr<TreeState> output);
 
-  // Finds the combinations that the rows of the inputs' slices make, in the order of their ticks, and puts them into
+  // Finds the combinations that the rows of the inputs' slices make, in the order of their turns, and puts them into
   // the output; those of the root go to `results`, one column per stream, and their members' ages to `ages`.
   void process(const std::vector<std::unique_ptr<Leaf>>& leaves, const Keep& keep,
                std::vector<std::vector<Seq>>& results, std::vector<Ages>* ages);

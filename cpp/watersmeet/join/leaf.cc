@@ -33,7 +33,7 @@ void Leaf::drive_by(std::size_t pair, const TreeConfig& tree) {
   if (pair != kNoPair) state.window.columns = std::move(others_[pair]);
   const bool native = pair != kNoPair && !tree.pairs[pair].terms.empty();
   state.index = make_tree_index(state.window, native ? &tree.pairs[pair].terms[0].term : nullptr);
-  if (state.processed() > state.window.begin()) state.index->append(state.window.begin(), state.processed());
+  if (state.processed > state.window.begin()) state.index->append(state.window.begin(), state.processed);
 }
 
 void Leaf::append(const ArrowSchema& schema, const ArrowArray& array) {
@@ -68,9 +68,9 @@ void Leaf::append(const ArrowSchema& schema, const ArrowArray& array) {
 }
 
 void Leaf::take_back(Seq end, Seq processed) {
-  if (state.processed() > processed) {
+  if (state.processed > processed) {
     state.index->truncate(processed);
-    state.ticks.truncate_to(processed);
+    state.processed = processed;
   }
   for (std::size_t pair = 0; pair < pairs_->size(); ++pair) {
     if (!belongs(pair)) continue;

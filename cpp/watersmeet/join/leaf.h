@@ -36,8 +36,8 @@ class Leaf {
   }
 
   // The timestamp of the next row to be processed; none if no row waits.
-  [[nodiscard]] bool has_waiting() const { return state.processed() < state.window.end(); }
-  [[nodiscard]] Timestamp next_ts() const { return state.window.timestamps[state.processed()]; }
+  [[nodiscard]] bool has_waiting() const { return state.processed < state.window.end(); }
+  [[nodiscard]] Timestamp next_ts() const { return state.window.timestamps[state.processed]; }
   // No row still to be processed is older than this; beyond all timestamps once the stream ended.
   [[nodiscard]] Wide low() const {
     if (has_waiting()) return Wide{next_ts()};

@@ -93,14 +93,13 @@ void TreeJoin::begin() {
   leaves_before_.clear();
   joints_before_.clear();
   for (const auto& leaf : leaves_) {
-    leaves_before_.push_back({leaf->state.window.end(), leaf->state.processed(), leaf->watermark, leaf->ended});
+    leaves_before_.push_back({leaf->state.window.end(), leaf->state.processed, leaf->watermark, leaf->ended});
   }
   for (const auto& joint : joints_) {
-    const Seq end = joint->output() == nullptr ? 0 : joint->output()->processed();
+    const Seq end = joint->output() == nullptr ? 0 : joint->output()->processed;
     joints_before_.push_back({end, joint->counts, joint->allowances});
   }
   ages_before_ = ages_;
-  tick_before_ = next_tick_;
 }
 
 void TreeJoin::begin_push(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array) {
@@ -152,17 +151,17 @@ std::optional<Timestamp> TreeJoin::next_due() const {
 }
 
 bool TreeJoin::take_slice(std::optional<Timestamp> until) {
-  for (auto& leaf : leaves_) leaf->state.slice = leaf->state.processed();
+  for (auto& leaf : leaves_) leaf->state.slice = leaf->state.processed;
   std::size_t taken = 0;
   while (taken < kSliceRows) {
     const std::size_t next = next_stream(until);
     if (next == kNoStream) break;
-    leaves_[next]->state.ticks.push_back(next_tick_++);
+    ++leaves_[next]->state.processed;
     ++taken;
   }
   for (auto& leaf : leaves_) {
     TreeState& state = leaf->state;
-    if (state.processed() > state.slice) state.index->append(state.slice, state.processed());
+    if (state.processed > state.slice) state.index->append(state.slice, state.processed);
   }
   return taken > 0;
 }
@@ -188,7 +187,7 @@ void TreeJoin::expire() {
   for (const auto& leaf : leaves_) low = std::min(low, leaf->low());
   for (auto& leaf : leaves_) {
     const TreeStream& stream = leaf->config;
-    const Seq processed = leaf->state.processed();
+    const Seq processed = leaf->state.processed;
     Seq first = leaf->state.window.begin();
     if (stream.window_rows.has_value()) {
       if (processed > *stream.window_rows) first = std::max(first, processed - *stream.window_rows);
@@ -212,7 +211,7 @@ void TreeJoin::expire() {
       }
       return false;
     };
-    while (first < state->processed() && dead(first)) ++first;
+    while (first < state->processed && dead(first)) ++first;
     if (first > state->window.begin()) state->drop_before(first);
   }
 }
@@ -224,7 +223,8 @@ void TreeJoin::roll_back() {
     if (state != nullptr && state->window.end() > end) {
       if (state->index != nullptr) state->index->truncate(end);
       state->window.truncate(end);
-      state->ticks.truncate_to(end);
+      state->processed = end;
+      state->newest.truncate_to(end);
       for (auto& each : state->members) each.truncate_to(end);
     }
     joints_[at]->counts = joints_before_[at].counts;
@@ -238,7 +238,6 @@ void TreeJoin::roll_back() {
   }
   for (auto& column : found_) column.clear();
   ages_ = ages_before_;
-  next_tick_ = tick_before_;
   leaves_before_.clear();
   joints_before_.clear();
 }

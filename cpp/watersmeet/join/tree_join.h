@@ -5,14 +5,14 @@
 // (timestamp, stream, arrival) over all streams, once no earlier one can come; so neither batches nor the order of
 // pushes matter. With allowances some rows do not probe: the answer is then a part of that.
 //
-// Scenario: a at 1, b at 2, c at 3 over ((A B) C). b is the last of (a, b): the pair enters the state of A+B with b's
-// tick. c looks there, finds it, and the combination comes out at c's tick: once, since only c's probe can find it.
-// Had c come at 1.5, the pair, made at b's tick, would itself have looked among the rows of C.
+// Scenario: a at 1, b at 2, c at 3 over ((A B) C). b is the last of (a, b): the pair enters the state of A+B at b's
+// turn. c looks there, finds it, and the combination comes out at c's turn: once, since only c's probe can find it.
+// Had c come at 1.5, the pair, made at b's turn, would itself have looked among the rows of C.
 //
 // begin_*() takes rows in, process_slice() works on those that are due, commit() expires and gives the results out,
 // roll_back() leaves everything as it was before begin_*().
 // Invariants
-//   (1) Each combination is found once, by the rows of the tick of its newest member.
+//   (1) Each combination is found once, at the turn of its newest member.
 //   (2) A row leaves its window only when no row still to come can meet it.
 // Threads    one caller at a time.
 #pragma once
@@ -81,7 +81,6 @@ class TreeJoin {
   std::vector<std::unique_ptr<Leaf>> leaves_;
   std::vector<std::unique_ptr<Joint>> joints_;
   std::vector<Ages> ages_;
-  Tick next_tick_ = 0;
   std::uint64_t results_ = 0;
   std::vector<std::vector<Seq>> found_;
 
@@ -99,7 +98,6 @@ class TreeJoin {
   std::vector<LeafBefore> leaves_before_;
   std::vector<JointBefore> joints_before_;
   std::vector<Ages> ages_before_;
-  Tick tick_before_ = 0;
 };
 
 }  // namespace watersmeet

@@ -1,0 +1,122 @@
+"""MultiJoin: a live join of several streams by a tree of binary joins. The class that users hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from watersmeet.errors import ConfigError
+from watersmeet.join.guard import Guard
+from watersmeet.join.multi_config import Analysis, checked_multi_config
+from watersmeet.join.multi_engine import MultiEngine
+from watersmeet.join.multi_explain import MultiExplanation, explain_multi
+from watersmeet.join.multi_metrics import MultiMetrics, multi_metrics
+from watersmeet.plan import Policy, TreeLike
+from watersmeet.vocabulary import Predicate, SpanLike, Stream
+
+__all__ = ["MultiJoin"]
+
+
+class MultiJoin:
+    """Joins two to eight streams as their batches arrive.
+
+    streams         each with a window of its own
+    tree            nested pairs of names, (("A", "B"), "C"); "auto": the cheapest by the streams' statistics,
+                    chosen again when it pays
+    on              predicates by pairs of streams, {("A", "B"): wm.equal("key")}; others are not compared
+    budget          probes per second of stream time; None: exact
+    policy          how the budget is spread over the tree: "jaqpot", "grepp", "discrete", or a heuristic
+    monitor         how often rates and selectivities are measured, in stream time
+    analyse_above   a statistic must have moved by this share for the budget to be planned again
+    actuate_above   a new plan must promise this share more to come into force
+    explore         the share of the budget that goes to every half-way join alike, so that none is unknown
+    analysis        "thread": planning does not hold up the data; "inline": everything follows from the input
+
+    A result is one row of each stream, all pairs matching, each row within its stream's window when the last
+    one comes; its columns are "<stream>.<column>". Streams are pushed in any interleaving. With a budget some
+    results are missing, none is wrong or repeated, and none holds a row older than its stream's freshness. A
+    call that raises changes nothing. Threads may share a join: one call runs at a time.
+    """
+
+    def __init__(
+        self,
+        streams: Sequence[Stream],
+        *,
+        tree: TreeLike | Literal["auto"] = "auto",
+        on: Mapping[tuple[str, str], Predicate] | None = None,
+        budget: float | None = None,
+        policy: Policy = "jaqpot",
+        monitor: SpanLike = "10s",
+        analyse_above: float = 0.05,
+        actuate_above: float = 0.05,
+        explore: float = 0.02,
+        analysis: Analysis = "thread",
+    ) -> None:
+        config = checked_multi_config(
+            streams,
+            tree=tree,
+            on=on,
+            budget=budget,
+            policy=policy,
+            monitor=monitor,
+            analyse_above=analyse_above,
+            actuate_above=actuate_above,
+            explore=explore,
+            analysis=analysis,
+        )
+        self._engine = MultiEngine(config)
+        self._guard = Guard()
+        self._places = {name: place for place, name in enumerate(config.names)}
+
+    def push(self, stream: str, batch: Any) -> pa.Table:
+        """Take the stream's next rows; returns the results that they release, possibly none.
+
+        Until every stream has been heard of, nothing can come out and the table has no columns.
+        """
+        place = self._place(stream)
+        with self._guard:
+            return self._engine.push(place, batch)
+
+    def advance(self, stream: str, *, to: Any) -> pa.Table:
+        """Take the promise that no row of the stream older than `to` will come; returns what it releases."""
+        place = self._place(stream)
+        with self._guard:
+            return self._engine.advance(place, to)
+
+    def finish(self) -> pa.Table:
+        """All streams have ended: returns all results not yet given."""
+        with self._guard:
+            return self._engine.finish()
+
+    def late(self, stream: str) -> pa.Table:
+        """The late rows kept since the last call (on_late="keep"), whole, in order of arrival."""
+        place = self._place(stream)
+        with self._guard:
+            schema = self._engine.schemas[place]
+            kept = self._engine.late[place].table(None if schema is None else schema.schema)
+            self._engine.late[place].clear()
+            return kept
+
+    @property
+    def metrics(self) -> MultiMetrics:
+        """What the join has seen, done, kept, decided and given back; a copy that does not change."""
+        with self._guard:
+            return multi_metrics(self._engine)
+
+    def explain(self) -> MultiExplanation:
+        """The tree with rates, productivities, allowances, freshness, predicted and measured throughput."""
+        with self._guard:
+            return explain_multi(self._engine)
+
+    def __repr__(self) -> str:
+        config = self._engine.config
+        names = ", ".join(map(repr, config.names))
+        return f"MultiJoin([{names}], tree={config.tree.nested()!r}, budget={config.budget!r})"
+
+    def _place(self, stream: str) -> int:
+        place = self._places.get(stream) if isinstance(stream, str) else None
+        if place is None:
+            raise ConfigError(f"stream={stream!r}: expected one of {', '.join(map(repr, self._places))}")
+        return place
