@@ -8,5 +8,6 @@ PYBIND11_MODULE(_native, module) {
   watersmeet::bindings::bind_join(module);
   watersmeet::bindings::bind_tree_join(module);
   watersmeet::bindings::bind_slice(module);
+  watersmeet::bindings::bind_selective(module);
   module.attr("__version__") = WATERSMEET_VERSION;
 }

@@ -29,5 +29,6 @@ void bind_snapshot(py::module_& module);
 void bind_join(py::module_& module);
 void bind_tree_join(py::module_& module);
 void bind_slice(py::module_& module);
+void bind_selective(py::module_& module);
 
 }  // namespace watersmeet::bindings

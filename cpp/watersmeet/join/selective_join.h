@@ -1,0 +1,212 @@
+// A windowed join of two streams that keeps all rows and sheds comparisons: a single server in stream time.
+//
+// Rows arrive, wait in an input buffer per stream and are processed one after the other, in (arrival, stream, sequence)
+// order; a row's work takes work / units_per_second of the server's time. Every row that is not dropped at the door of
+// a full buffer enters its window. It then probes the other window as its plan says: whole cells in order until the
+// fraction is used up, then part of one; or, where cells are scored, those whose score passes the threshold. Some
+// probes, chosen by a seeded coin, visit everything.
+//
+// A change (a batch, a promise, the end) is a transaction: begin_*(), then run() until it is done, then commit() or
+// roll_back(). run() stops at control times (take_period(), set_plan(), then run() again) and when enough candidates
+// are pending for accept(). What a user's function thinks of candidates matters to nobody before the next control time.
+//
+// Paper: [Gedik] Fig. 3, Alg. 3; SPEC sections 0 and 2.1.
+// Invariants
+//   (1) Each pair is decided at most once, by its later member, and only if time bounds allow it.
+//   (2) With units_per_second given, all that happens is a function of the rows, their arrivals, the plans and the seed.
+//   (3) Per direction, due = done + shed.
+// Threads    one caller at a time.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "watersmeet/join/bounds.h"
+#include "watersmeet/join/selective_cells.h"
+#include "watersmeet/join/selective_config.h"
+#include "watersmeet/join/selective_counts.h"
+#include "watersmeet/join/selective_lane.h"
+#include "watersmeet/join/selective_scores.h"
+#include "watersmeet/join/side.h"
+#include "watersmeet/join/two_way_join.h"
+#include "watersmeet/tuple/arrow_abi.h"
+
+namespace watersmeet {
+
+class SelectiveJoin {
+ public:
+  enum class Stop : std::uint8_t { kDone, kControl, kPause };
+
+  // Candidates that no one has judged yet, in the order they were found.
+  struct Pending {
+    struct Tag {
+      std::uint32_t cell;
+      std::uint8_t stream;  // whose row probed
+      std::uint8_t type;
+      std::uint8_t is_full;
+      std::uint8_t is_missed;    // of a full probe: its plan would not have gone there
+      std::uint32_t full_probe;  // its number in the period
+    };
+    std::vector<RowId> left;
+    std::vector<RowId> right;
+    std::vector<Tag> tags;
+  };
+
+  explicit SelectiveJoin(SelectiveConfig config);
+
+  // As TwoWayJoin::begin_push. `at`: when the rows arrived (their timestamps without it). `kinds`: the type of each
+  // row, below `types`; null: all 0.
+  void begin_push(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array, std::optional<Timestamp> at,
+                  const std::uint8_t* kinds);
+  void begin_advance(std::size_t stream, Timestamp to);
+  void begin_finish();
+
+  // Goes on until nothing more can be done, a control time has come, or so many candidates or units of work are there.
+  Stop run(std::size_t max_pairs, double max_units);
+
+  [[nodiscard]] const Pending& pending() const { return pending_; }
+  // Judges all pending candidates; null: all are results.
+  void accept(const bool* kept);
+
+  // What happened since the last look. Requires: pending candidates were accepted.
+  [[nodiscard]] Period take_period();
+  // Throws ConfigError unless the plan fits the window that `stream` probes.
+  void set_plan(std::size_t stream, DirectionPlan plan);
+  [[nodiscard]] const DirectionPlan& plan(std::size_t stream) const { return plans_[stream]; }
+  // How far the caller knows the join to be behind its input, beyond what waits here.
+  void set_lag(double seconds) { lag_s_ = seconds; }
+
+  void commit(Released& out);
+  void roll_back();
+
+  [[nodiscard]] const SelectiveConfig& config() const { return config_; }
+  [[nodiscard]] const Side& side(std::size_t stream) const { return *sides_[stream]; }
+  [[nodiscard]] const DirectionCounts& direction(std::size_t stream) const { return totals_.directions[stream]; }
+  [[nodiscard]] const CellTally& tally(std::size_t stream) const { return totals_.tallies[stream]; }
+  [[nodiscard]] std::uint64_t dropped(std::size_t stream) const { return totals_.dropped[stream]; }
+  [[nodiscard]] std::size_t waiting(std::size_t stream) const;
+  [[nodiscard]] std::uint64_t results() const { return totals_.results; }
+  [[nodiscard]] double units() const { return totals_.units; }
+  [[nodiscard]] double seconds() const { return server_.now_s; }
+  [[nodiscard]] std::size_t bytes() const;
+  [[nodiscard]] RowId first_needed(std::size_t stream);
+
+  void save(ByteWriter& writer) const;
+  void load(ByteReader& reader);
+
+ private:
+  struct Event {
+    std::size_t stream;
+    double at_s;
+    bool is_start;
+  };
+  struct Server {
+    bool has_begun = false;
+    Timestamp base = 0;  // seconds are counted from here
+    double free_s = 0;   // when the server has done all it was given
+    double now_s = 0;    // the last event
+    double control_s = 0;
+  };
+  struct Totals {
+    std::array<DirectionCounts, kSides> directions;
+    std::array<CellTally, kSides> tallies;
+    std::array<std::uint64_t, kSides> dropped = {};
+    std::uint64_t results = 0;
+    double units = 0;
+  };
+  // What rounding left over, and where the next slice of a partial cell starts.
+  struct Rest {
+    std::vector<double> allowance;  // by type
+    std::uint64_t rotation = 0;
+  };
+  struct Range {
+    Seq lo;
+    Seq hi;
+    bool is_planned;
+  };
+  struct Before {
+    Timestamp watermark = 0;
+    Timestamp newest = 0;
+    bool ended = false;
+    SideCounts counts;
+    Seq window_end = 0;
+    Seq stage_end = 0;
+    Seq scores_first = 0;
+  };
+  // All that a change may alter and that is small enough to be copied.
+  struct Small {
+    Server server;
+    Totals totals;
+    Period period;
+    std::array<DirectionPlan, kSides> plans;
+    std::array<Rest, kSides> rests;
+  };
+
+  void begin();
+  template <class Change>
+  void change(Change apply);
+  void take_batch(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array, std::optional<Timestamp> at,
+                  const std::uint8_t* kinds);
+  void fill_lane(std::size_t stream);
+
+  [[nodiscard]] double seconds_at(Timestamp ts) const;
+  [[nodiscard]] Wide clock(std::size_t stream) const;
+  [[nodiscard]] bool may_enter(std::size_t stream, Timestamp arrival) const;
+  [[nodiscard]] bool may_start(double at_s) const;
+  [[nodiscard]] std::optional<std::size_t> first_of(bool waiting) const;
+  [[nodiscard]] std::optional<Event> next_event();
+  void enter(const Event& event);
+  void start(const Event& event);
+  [[nodiscard]] double guard(double waited_s) const;
+  [[nodiscard]] bool coin(std::size_t stream, RowId row, std::uint64_t salt, double probability) const;
+
+  double probe(std::size_t stream, Seq own_row, std::uint8_t type, double allowed);
+  void plan_by_fraction(std::size_t stream, std::uint8_t type, double allowed);
+  double plan_by_score(std::size_t stream, Seq own_row, double allowed, bool is_full);
+  [[nodiscard]] double cell_cost(std::size_t other, std::size_t cell, double expected) const;
+  void join_ranges();
+  void add_rest_of_window(Seq lo, Seq hi);
+  double search(std::size_t stream, Seq own_row, std::uint8_t type, bool is_full);
+  void tally_ranges(std::size_t stream, std::uint8_t type, bool is_full);
+  void keep_candidates(std::size_t stream, std::uint8_t type, bool is_full);
+
+  [[nodiscard]] Wide low(std::size_t stream) const;
+
+  SelectiveConfig config_;
+  Bounds bounds_;
+  TermSet terms_;
+  std::array<std::unique_ptr<Side>, kSides> sides_;
+  std::array<std::unique_ptr<Lane>, kSides> lanes_;
+  std::array<CellRing, kSides> rings_;
+  std::array<std::unique_ptr<CellScores>, kSides> scores_;  // of each window; null where cells are not scored
+  std::array<SlidingArray<std::uint8_t>, kSides> stage_kinds_;
+  std::array<SlidingArray<Timestamp>, kSides> stage_arrivals_;
+  Server server_;
+  Totals totals_;
+  Period period_;
+  std::array<DirectionPlan, kSides> plans_;
+  std::array<Rest, kSides> rests_;
+  double lag_s_ = 0;
+
+  // The change under way.
+  std::array<Before, kSides> before_;
+  Small small_before_;
+  Pending pending_;
+  Released released_;
+
+  // The probe under way.
+  std::vector<CellRows> cells_;
+  std::vector<CellScore> cell_scores_;
+  std::vector<Range> ranges_;
+  std::vector<Seq> request_rows_;
+  std::vector<Seq> request_lo_;
+  std::vector<Seq> request_hi_;
+  std::vector<std::uint32_t> request_found_;
+  Pairs found_;
+};
+
+}  // namespace watersmeet
