@@ -51,6 +51,7 @@ template <class Value>
   all["level_scores"] = numbers(scores);
   all["level_costs"] = numbers(costs);
   all["probes"] = period.probes;
+  all["tossed"] = period.tossed;
   all["arrived"] = period.arrived;
   all["dropped"] = period.dropped;
   return all;

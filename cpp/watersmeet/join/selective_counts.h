@@ -36,6 +36,7 @@ struct DirectionPeriod {
   double predicted_missed = 0;       // by all other probes, as the scores have it
   std::vector<double> level_costs;   // units that the scored cells would have cost, by level of score
   std::uint64_t probes = 0;
+  std::uint64_t tossed = 0;   // of these, probes that could have become full ones
   std::uint64_t arrived = 0;  // rows of the probing stream
   std::uint64_t dropped = 0;
 };

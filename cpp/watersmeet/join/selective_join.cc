@@ -303,6 +303,15 @@ double SelectiveJoin::guard(double waited_s) const {
   return std::clamp(left, 0.0, 1.0);
 }
 
+// A full probe must leave room in the buffer for what arrives meanwhile.
+bool SelectiveJoin::may_be_full(std::size_t rows, double allowed) const {
+  if (!config_.guarded) return true;
+  std::uint64_t decided = 0;
+  for (const DirectionCounts& direction : totals_.directions) decided += direction.done;
+  const double units_per_row = decided > 0 ? totals_.units / whole_number(decided) : 1;
+  return allowed >= 1 && whole_number(rows) * units_per_row / config_.units_per_second <= config_.input_buffer_s / 4;
+}
+
 void SelectiveJoin::start(const Event& event) {
   const std::size_t stream = event.stream;
   Side& side = *sides_[stream];
@@ -358,13 +367,17 @@ double SelectiveJoin::probe(std::size_t stream, Seq own_row, std::uint8_t type, 
     period.tally.due[base + cell] += cells_[cell].size();
     totals_.tallies[stream].due[base + cell] += cells_[cell].size();
   }
-  const bool is_full = coin(stream, sides_[stream]->row_id(own_row), kFullProbeSalt, plans_[stream].full_probe_share);
+  const bool is_tossed = may_be_full(static_cast<std::size_t>(hi - lo), allowed);
+  period.tossed += is_tossed ? 1 : 0;
+  const bool is_full =
+      is_tossed && coin(stream, sides_[stream]->row_id(own_row), kFullProbeSalt, plans_[stream].full_probe_share);
   if (is_full) {
     period.missed.push_back(0);
     period.planned.push_back(0);
     period.predicted.push_back(0);
   }
   ranges_.clear();
+  if (allowed <= 0) return 0;
   double units = 0;
   if (config_.scored && plans_[stream].threshold >= 0) {
     units = plan_by_score(stream, own_row, allowed, is_full);
@@ -422,7 +435,7 @@ double SelectiveJoin::plan_by_score(std::size_t stream, Seq own_row, double allo
   DirectionPeriod& period = period_.directions[stream];
   cell_scores_.resize(cells_.size());
   scores_[other]->score(own, own_row, stream == 0, own.timestamps[own_row], cell_scores_);
-  const double threshold = allowed > 0 ? plans_[stream].threshold / allowed : HUGE_VAL;
+  const double threshold = plans_[stream].threshold / allowed;
   std::size_t scored = 0;
   double predicted = 0;
   for (std::size_t cell = 0; cell < cells_.size(); ++cell) {

@@ -162,6 +162,7 @@ class SelectiveJoin {
   void enter(const Event& event);
   void start(const Event& event);
   [[nodiscard]] double guard(double waited_s) const;
+  [[nodiscard]] bool may_be_full(std::size_t rows, double allowed) const;
   [[nodiscard]] bool coin(std::size_t stream, RowId row, std::uint64_t salt, double probability) const;
 
   double probe(std::size_t stream, Seq own_row, std::uint8_t type, double allowed);

@@ -44,6 +44,7 @@ void put(ByteWriter& writer, const DirectionPeriod& period) {
   writer.put(period.predicted_missed);
   put(writer, period.level_costs);
   writer.put(period.probes);
+  writer.put(period.tossed);
   writer.put(period.arrived);
   writer.put(period.dropped);
 }
@@ -56,6 +57,7 @@ void get(ByteReader& reader, DirectionPeriod& period) {
   period.predicted_missed = reader.get<double>();
   get(reader, period.level_costs);
   period.probes = reader.get<std::uint64_t>();
+  period.tossed = reader.get<std::uint64_t>();
   period.arrived = reader.get<std::uint64_t>();
   period.dropped = reader.get<std::uint64_t>();
 }

@@ -12,6 +12,7 @@ from watersmeet.vocabulary import (
     Distance,
     Lateness,
     Predicate,
+    Shed,
     Span,
     Stream,
     parse_order,
@@ -47,6 +48,7 @@ class JoinConfig:
     merge: str
     expiry: str
     seed: int
+    shed: Shed | None = None
 
     @property
     def leaves(self) -> tuple[Predicate, ...]:
@@ -80,6 +82,7 @@ def checked_config(
     merge: object,
     expiry: object,
     seed: object,
+    shed: object = None,
 ) -> JoinConfig:
     """The arguments as a value, or ConfigError naming the first that has no meaning."""
     streams = (_stream(left, "left"), _stream(right, "right"))
@@ -104,6 +107,7 @@ def checked_config(
         merge=_one_of(merge, MERGES, "merge"),
         expiry=_one_of(expiry, EXPIRIES, "expiry"),
         seed=seed,
+        shed=_shed(shed),
     )
     _refuse_what_is_to_come(config)
     return config
@@ -127,6 +131,12 @@ def _stream(value: object, side: str) -> Stream:
 def _one_of(value: object, allowed: Iterable[str], argument: str) -> str:
     if not isinstance(value, str) or value not in allowed:
         raise ConfigError(f"{argument}={value!r}: expected one of {', '.join(map(repr, allowed))}")
+    return value
+
+
+def _shed(value: object) -> Shed | None:
+    if value is not None and not isinstance(value, Shed):
+        raise ConfigError(f"shed={value!r}: expected wm.Shed(...), or None for the exact join")
     return value
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from watersmeet.errors import ConfigError
 from watersmeet.join.config import JoinConfig, checked_config
+from watersmeet.join.shedding_state import plain_shed, shed_from_plain
 from watersmeet.vocabulary import (
     And,
     Band,
@@ -48,6 +49,7 @@ def plain_config(config: JoinConfig) -> dict[str, Any]:
     plain["streams"] = [
         {f.name: plain_value(getattr(stream, f.name)) for f in fields(stream)} for stream in config.streams
     ]
+    plain["shed"] = None if config.shed is None else plain_shed(config.shed)
     plain["on"] = [plain_leaf(leaf) for leaf in config.leaves]
     return plain
 
@@ -63,6 +65,7 @@ def config_from_plain(plain: dict[str, Any]) -> JoinConfig:
         left,
         right,
         on=None if not leaves else leaves[0] if len(leaves) == 1 else And(tuple(leaves)),
+        shed=None if plain["shed"] is None else shed_from_plain(plain["shed"]),
         between=None if between is None else tuple(value_from_plain(end) for end in between),
         **{name: value_from_plain(plain[name]) for name in _OPTIONS},
     )

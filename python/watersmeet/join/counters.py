@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from watersmeet.vocabulary import DirectionStatistics, Metrics, StreamStatistics
+from watersmeet.vocabulary import DirectionStatistics, Estimate, Metrics, StreamStatistics
 
 __all__ = ["metrics_of"]
 
@@ -28,4 +28,5 @@ def metrics_of(
         directions=tuple(DirectionStatistics(**direction) for direction in counted["directions"]),
         held_results=counted["held"],
         memory_bytes=counted["bytes"] + sum(payload_bytes),
+        recall=counted.get("recall", Estimate.exactly(1.0)),
     )

@@ -20,6 +20,7 @@ from watersmeet.join.late import LateRows
 from watersmeet.join.payload import PayloadStore, Rows
 from watersmeet.join.schema import StreamSchema
 from watersmeet.join.setup import Advanced, Call, Pushed, Setup, extended, first_setup
+from watersmeet.join.shedding import shedding_extra
 from watersmeet.join.split import split
 from watersmeet.vocabulary.duration import NANOSECONDS
 
@@ -41,24 +42,24 @@ class Engine:
         self.pushed = [0, 0]
         self.is_finished = False
 
-    def push(self, side: int, source: Any) -> pa.Table:
+    def push(self, side: int, source: Any, *, at: float | None = None) -> pa.Table:
         """Take a batch and give the results that it releases; an error leaves everything as it was."""
-        return self._released(self.push_rows(side, source))
+        return self._released(self.push_rows(side, source, at=at))
 
-    def push_rows(self, side: int, source: Any) -> tuple[Rows, Rows]:
+    def push_rows(self, side: int, source: Any, *, at: float | None = None) -> tuple[Rows, Rows]:
         """The same, giving the rows of the results alone."""
         self._refuse_if_finished("push")
         batch = as_batch(source, about="batch")
         schema = self.setup.schemas[side]
         if schema is not None:
-            return self._push(side, schema.aligned(batch))
+            return self._push(side, schema.aligned(batch), at)
         before = self.setup
         schema = StreamSchema(self.config.streams[side], batch.schema, needed=self.config.columns(side))
         try:
             self.setup, released = extended(
                 before, self.config, self.division, side=side, schema=schema, log=self.log
             )
-            found = self._push(side, batch)
+            found = self._push(side, batch, at)
         except BaseException:
             self.setup = before
             raise
@@ -104,7 +105,7 @@ class Engine:
         left, right = (0 if store is None else store.bytes for store in self.setup.stores)
         return left, right
 
-    def _push(self, side: int, batch: pa.RecordBatch) -> tuple[Rows, Rows]:
+    def _push(self, side: int, batch: pa.RecordBatch, at: float | None) -> tuple[Rows, Rows]:
         setup = self.setup
         intake, store = setup.intakes[side], setup.stores[side]
         assert intake is not None  # the schema is known
@@ -112,12 +113,13 @@ class Engine:
         if count == 0:
             return NO_ROWS, NO_ROWS
         core_batch = intake.core_batch(batch)
+        extra = {} if self.config.shed is None else shedding_extra(self.config, side, batch, at)
         if store is None:
-            left, right, late = setup.core.push(side, core_batch, setup.keep)
+            left, right, late = setup.core.push(side, core_batch, setup.keep, **extra)
         else:
-            left, right, late = _push_with_payload(setup, side, batch, core_batch, store)
+            left, right, late = _push_with_payload(setup, side, batch, core_batch, store, extra)
         if self.log is not None and not setup.is_decided:
-            self.log.append(Pushed(side, batch.select(intake.names)))
+            self.log.append(Pushed(side, batch.select(intake.names), extra))
         if len(late) and self.config.streams[side].on_late == "keep":
             self.late[side].keep(batch, late - self.pushed[side])
         self.pushed[side] += count
@@ -147,12 +149,17 @@ class Engine:
 
 
 def _push_with_payload(
-    setup: Setup, side: int, batch: pa.RecordBatch, core_batch: pa.RecordBatch, store: PayloadStore
+    setup: Setup,
+    side: int,
+    batch: pa.RecordBatch,
+    core_batch: pa.RecordBatch,
+    store: PayloadStore,
+    extra: dict[str, Any],
 ) -> tuple[Rows, Rows, Rows]:
     """Push with the batch's payload in its store before, since a function may be asked about its rows."""
     store.append(batch)
     try:
-        found: tuple[Rows, Rows, Rows] = setup.core.push(side, core_batch, setup.keep)
+        found: tuple[Rows, Rows, Rows] = setup.core.push(side, core_batch, setup.keep, **extra)
     except BaseException:
         store.rollback()
         raise

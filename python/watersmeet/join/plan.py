@@ -15,6 +15,7 @@ from watersmeet._core import _native
 from watersmeet.join.config import JoinConfig
 from watersmeet.join.handover import Handover
 from watersmeet.join.schema import StreamSchema
+from watersmeet.join.shedding import new_shedding_core
 from watersmeet.join.split import Split
 from watersmeet.join.term import TermPlan
 from watersmeet.join.terms import term_plan
@@ -79,6 +80,12 @@ def _time_ns(config: JoinConfig, side: int, schema: StreamSchema) -> int:
 def new_core(config: JoinConfig, division: Split, plan: Plan) -> Any:
     """A fresh core for this plan."""
     lower, upper = _bounds(config, plan.unit_ns)
+    if config.shed is not None:
+        streams = (_stream(config, division, plan, 0), _stream(config, division, plan, 1))
+        terms = [term.native() for term in plan.terms]
+        return new_shedding_core(
+            config, division, terms, streams, unit_ns=plan.unit_ns, bounds=(lower, upper)
+        )
     return _native.Join(
         [term.native() for term in plan.terms],
         (_stream(config, division, plan, 0), _stream(config, division, plan, 1)),

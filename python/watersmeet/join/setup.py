@@ -5,8 +5,8 @@ A setup is replaced as a whole when a stream's first batch comes, and put back i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ class Pushed:
 
     side: int
     batch: pa.RecordBatch
+    extra: Mapping[str, Any] = field(default_factory=dict)  # arrival and types, where they matter
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +173,7 @@ def _replayed(
         else:
             assert schema is not None  # it has been pushed to
             batch = handed_over(call.batch, plan.handovers(call.side), about=schema.about)
-            found += core.push(call.side, batch, None)[:2]
+            found += core.push(call.side, batch, None, **call.extra)[:2]
     rows = np.concatenate(found)
     return core, rows[rows >= 0]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from watersmeet._core import _native
@@ -113,13 +114,23 @@ def _restore_setup(
 
 def _plain_call(call: Pushed | Advanced) -> list[Any]:
     if isinstance(call, Pushed):
-        return ["push", call.side]
+        kinds = call.extra.get("kinds")
+        return [
+            "push",
+            call.side,
+            call.extra.get("at"),
+            None if kinds is None else kinds.tolist(),
+            bool(call.extra),
+        ]
     return ["advance", call.side, call.to_ns]
 
 
 def _call(plain: list[Any], pushes: Any) -> Pushed | Advanced:
     if plain[0] == "push":
-        return Pushed(plain[1], _table(next(pushes)).to_batches()[0])
+        _, side, at, kinds, has_extra = plain
+        codes = None if kinds is None else np.array(kinds, np.uint8)
+        extra = {"at": at, "kinds": codes} if has_extra else {}
+        return Pushed(side, _table(next(pushes)).to_batches()[0], extra)
     return Advanced(plain[1], plain[2])
 
 

@@ -14,6 +14,7 @@ from watersmeet.join.counters import metrics_of
 from watersmeet.join.engine import Engine
 from watersmeet.join.explain import Explanation, explain
 from watersmeet.join.guard import Guard
+from watersmeet.join.shedding_layout import check_shed
 from watersmeet.join.snapshot import restored, snapshot
 from watersmeet.vocabulary import AdaptiveOrder, Metrics, Predicate, Shed, SpanLike, Stream
 
@@ -30,6 +31,7 @@ class WindowJoin:
     suffix         added to a right column whose name is taken
     between        (lowest, highest) of ts_right - ts_left, inclusive, instead of the streams' windows
     basic_window   the stretch of time by which windows are divided; None: the join decides
+    shed           wm.Shed(...): keep up by giving up comparisons; None: exact, never sheds
     order          None: results as they are found; "sync-filter" or "filter-order": by result time
     index          "auto", "scan", "hash", "inverted" or "inverted-by-id"; a pair sets each window's own
     merge          for inverted indexes: "auto", "heap", "count" or "bitmap"
@@ -59,7 +61,7 @@ class WindowJoin:
         memory_limit: int | str | None = None,
         seed: int = 0,
     ) -> None:
-        _refuse(shed=shed, threads=threads, memory_limit=memory_limit)
+        _refuse(threads=threads, memory_limit=memory_limit)
         config = checked_config(
             left,
             right,
@@ -74,7 +76,9 @@ class WindowJoin:
             merge=merge,
             expiry=expiry,
             seed=seed,
+            shed=shed,
         )
+        check_shed(config, config.shed)
         self._hold(Engine(config))
 
     def _hold(self, engine: Engine) -> None:
@@ -85,13 +89,14 @@ class WindowJoin:
     def push(self, stream: str, batch: Any, *, at: float | None = None) -> pa.Table:
         """Take the stream's next rows; returns the results that they release, possibly none.
 
-        `at` is their time of arrival in seconds of stream time; an exact join does not need it.
+        `at` is their time of arrival in seconds of stream time, for a budget of comparisons; an exact join does
+        not need it.
         """
         if at is not None:
             _check_arrival(at)
         side = self._side(stream)
         with self._guard:
-            return self._engine.push(side, batch)
+            return self._engine.push(side, batch, at=at)
 
     def advance(self, stream: str, *, to: Any) -> pa.Table:
         """Take the promise that no row of the stream older than `to` will come; returns what it releases.
@@ -160,10 +165,8 @@ def _check_arrival(at: object) -> None:
         raise ConfigError(f"push(at)={at!r}: expected a finite number of seconds")
 
 
-def _refuse(*, shed: object, threads: object, memory_limit: object) -> None:
+def _refuse(*, threads: object, memory_limit: object) -> None:
     """Arguments whose work is still to come."""
-    if shed is not None:
-        raise ConfigError(f"shed={shed!r}: shedding is not in this version; expected None, the exact join")
     if threads != 1 or isinstance(threads, bool):
         raise ConfigError(f"threads={threads!r}: a join runs on one thread in this version; expected 1")
     if memory_limit is not None:

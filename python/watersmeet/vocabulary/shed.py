@@ -15,6 +15,7 @@ __all__ = ["Adaptation", "Budget", "Comparisons", "PerBatch", "Policy", "Shed", 
 
 Policy: TypeAlias = Literal["auto", "gedik", "density", "content", "random-drop"]
 Adaptation: TypeAlias = Literal["rate", "time", "direction"]
+RateControl: TypeAlias = Literal["backlog", "published"]
 
 POLICIES: Final[tuple[Policy, ...]] = ("auto", "gedik", "density", "content", "random-drop")
 ADAPTATIONS: Final[tuple[Adaptation, ...]] = ("rate", "time", "direction")
@@ -80,6 +81,7 @@ class Shed:
     rate_period    how often the fraction is set anew                                  T_r, [Gedik] Alg. 1
     time_period    how often the visiting order is set anew                            T_c, [Gedik] Alg. 2
     boost          factor by which the fraction is raised while the join keeps up      delta_r, [Gedik] Alg. 1
+    rate_control   "backlog": solve for the fraction; "published": [Gedik] Alg. 1, a sawtooth (SPEC G11)
     sampling       share of the processed probes that visit the whole window           gamma, [Gedik] Alg. 3
     input_buffer   how much input may wait, per stream, before rows are dropped
     """
@@ -94,6 +96,7 @@ class Shed:
     boost: float
     sampling: float
     input_buffer: Span
+    rate_control: RateControl
 
     def __init__(
         self,
@@ -108,6 +111,7 @@ class Shed:
         boost: float = 1.2,
         sampling: float = 0.1,
         input_buffer: SpanLike = "1s",
+        rate_control: RateControl = "backlog",
     ) -> None:
         values = {
             "budget": _budget(budget),
@@ -120,6 +124,9 @@ class Shed:
             "boost": _check.finite_number(boost, argument="Shed(boost)", above=1),
             "sampling": _check.share(sampling, argument="Shed(sampling)"),
             "input_buffer": positive_span(input_buffer, argument="Shed(input_buffer)"),
+            "rate_control": _check.one_of(
+                rate_control, ("backlog", "published"), argument="Shed(rate_control)"
+            ),
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)

@@ -6,6 +6,7 @@ window, or expired from it. Per direction: comparisons due = done + shed.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
@@ -63,6 +64,11 @@ class DirectionStatistics:
     due: int = 0  # pairs that the full answer asks to be decided
     done: int = 0  # of these, decided: compared, or ruled out by an index
     shed: int = 0  # of these, given up for the budget
+    recall: Estimate = Estimate(1.0, 1.0, 1.0)  # share of this direction's part of the full answer
+    fractions: Mapping[str, float] = field(default_factory=dict)  # of the due pairs decided, by type of row
+    cell_densities: tuple[float | None, ...] = ()  # matches per pair decided, by age; None: none decided
+    plan_order: tuple[int, ...] = ()  # cells in the order in which they are visited now
+    plan_fractions: Mapping[str, float] = field(default_factory=dict)  # of the window, by type, now
 
     @property
     def fraction(self) -> float:
@@ -99,8 +105,11 @@ class Metrics:
         ]
         lines += _table("stream", [s.name for s in self.streams], self.streams, skip=("name",))
         names = [f"{s.name} →" for s in self.streams] or [str(n) for n in range(len(self.directions))]
-        lines += _table("direction", names, self.directions, skip=())
+        lines += _table("direction", names, self.directions, skip=_NOT_COUNTERS)
         return "\n".join(lines)
+
+
+_NOT_COUNTERS = ("recall", "fractions", "cell_densities", "plan_order", "plan_fractions")
 
 
 def _table(title: str, names: list[str], rows: tuple[Any, ...], *, skip: tuple[str, ...]) -> list[str]:

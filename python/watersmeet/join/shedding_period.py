@@ -1,0 +1,110 @@
+"""One control period as the core counted it, in the terms of the controllers.
+
+The core speaks of directions (whose rows probe), the controllers of windows (which are probed): window n is
+probed by direction 1 - n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from watersmeet.control import CellCounts, WindowPlan, WindowStatistics
+
+__all__ = ["NativePlan", "Period", "native_plans", "period_of"]
+
+Array: TypeAlias = npt.NDArray[np.float64]
+# order of cells, fraction by type, share of full probes, share of rows kept, least score
+NativePlan: TypeAlias = tuple[list[int], list[float], float, float, float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Period:
+    """What happened between two control times. `busy_s` and `backlog_s` may come from another clock."""
+
+    elapsed_s: float
+    busy_s: float
+    backlog_s: float
+    units: float
+    score_units: float
+    planned_units: float
+    windows: tuple[WindowStatistics, WindowStatistics]  # due per second
+    directions: tuple[Mapping[str, Any], Mapping[str, Any]]
+
+    @property
+    def due_pairs_per_s(self) -> float:
+        """Pairs per second that the full answer asks to be decided."""
+        return float(self.windows[0].due.sum() + self.windows[1].due.sum())
+
+    @property
+    def units_per_pair(self) -> float:
+        """What deciding a pair cost; 1 where none was decided."""
+        pairs = sum(float(window.seen.comparisons.sum()) for window in self.windows)
+        spent = self.units - self.score_units
+        return spent / pairs if pairs > 0.0 and spent > 0.0 else 1.0
+
+    @property
+    def arrived(self) -> float:
+        """Rows of both streams."""
+        return float(sum(direction["arrived"] for direction in self.directions))
+
+    @property
+    def started(self) -> float:
+        """Rows that the server took up."""
+        return float(sum(direction["probes"] for direction in self.directions))
+
+    @property
+    def dropped(self) -> float:
+        """Rows that found no place."""
+        return float(sum(direction["dropped"] for direction in self.directions))
+
+    @property
+    def largest_window_rows(self) -> float:
+        """Rows in the larger window, as its probes saw it."""
+        rows = [float(direction["due"].sum()) / max(1, direction["probes"]) for direction in self.directions]
+        return max(1.0, *rows)
+
+
+def period_of(
+    counted: Mapping[str, Any], *, types: int, busy_s: float | None = None, backlog_s: float | None = None
+) -> Period:
+    """The period from the core's counters; `busy_s` and `backlog_s` replace those of the virtual server."""
+    elapsed_s = max(float(counted["elapsed_s"]), 1e-9)
+    first, second = counted["directions"]
+    return Period(
+        elapsed_s=elapsed_s,
+        busy_s=float(counted["busy_s"]) if busy_s is None else busy_s,
+        backlog_s=float(counted["waited_s"]) if backlog_s is None else backlog_s,
+        units=float(counted["units"]),
+        score_units=float(counted["score_units"]),
+        planned_units=float(counted["planned_units"]),
+        windows=(_window(second, types, elapsed_s), _window(first, types, elapsed_s)),
+        directions=(first, second),
+    )
+
+
+def _window(direction: Mapping[str, Any], types: int, elapsed_s: float) -> WindowStatistics:
+    def table(name: str) -> Array:
+        return np.asarray(direction[name], dtype=np.float64).reshape(types, -1)
+
+    return WindowStatistics(
+        seen=CellCounts(table("comparisons"), table("matches")),
+        sampled=CellCounts(table("full_comparisons"), table("full_matches")),
+        due=table("due") / elapsed_s,
+    )
+
+
+def native_plans(
+    plans: tuple[WindowPlan, WindowPlan], *, types: int, keep: float = 1.0, threshold: float = -1.0
+) -> tuple[NativePlan, NativePlan]:
+    """Plans by window as the core takes them, by direction; a negative threshold means no scores."""
+
+    def native(plan: WindowPlan) -> NativePlan:
+        fractions = list(plan.fractions) if len(plan.fractions) == types else [plan.fraction] * types
+        return list(plan.order), fractions, plan.full_probe_share, keep, threshold
+
+    return native(plans[1]), native(plans[0])
