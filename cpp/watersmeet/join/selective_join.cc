@@ -296,20 +296,23 @@ void SelectiveJoin::enter(const Event& event) {
   lane.enter(is_kept);
 }
 
-// The share of its plan that a probe may still follow: all while the buffer is half empty, nothing when it is full.
-double SelectiveJoin::guard(double waited_s) const {
-  if (!config_.guarded) return 1;
-  const double left = (config_.input_buffer_s - waited_s - lag_s_) / (config_.input_buffer_s / 2);
-  return std::clamp(left, 0.0, 1.0);
+// All of its plan while the buffer is half empty, nothing when it is nearly full, and never more than half the room.
+SelectiveJoin::Leave SelectiveJoin::guard(double waited_s) const {
+  if (!config_.guarded) return {1, HUGE_VAL};
+  const double left_s = std::max(0.0, 0.9 * config_.input_buffer_s - waited_s - lag_s_);
+  return {std::min(1.0, left_s / (0.4 * config_.input_buffer_s)), left_s / 2 * config_.units_per_second};
 }
 
-// A full probe must leave room in the buffer for what arrives meanwhile.
-bool SelectiveJoin::may_be_full(std::size_t rows, double allowed) const {
-  if (!config_.guarded) return true;
+double SelectiveJoin::units_per_row() const {
   std::uint64_t decided = 0;
   for (const DirectionCounts& direction : totals_.directions) decided += direction.done;
-  const double units_per_row = decided > 0 ? totals_.units / whole_number(decided) : 1;
-  return allowed >= 1 && whole_number(rows) * units_per_row / config_.units_per_second <= config_.input_buffer_s / 4;
+  return decided > 0 ? totals_.units / whole_number(decided) : 1;
+}
+
+// A full probe must end before the buffer overflows with what arrives meanwhile.
+bool SelectiveJoin::may_be_full(std::size_t rows, double waited_s) const {
+  const double takes_s = whole_number(rows) * units_per_row() / config_.units_per_second;
+  return !config_.guarded || waited_s + lag_s_ + takes_s <= config_.input_buffer_s;
 }
 
 void SelectiveJoin::start(const Event& event) {
@@ -330,7 +333,7 @@ void SelectiveJoin::start(const Event& event) {
   const double waited_s = event.at_s - seconds_at(lane.arrivals[from]);
   const std::uint8_t type = lane.kinds[from];
   lane.leave();
-  const double units = probe(stream, row, type, guard(waited_s));
+  const double units = probe(stream, row, type, waited_s);
   const double busy_s = units / config_.units_per_second;
   server_.free_s = event.at_s + busy_s;
   period_.busy_s += busy_s;
@@ -340,7 +343,7 @@ void SelectiveJoin::start(const Event& event) {
 
 // --- one probe ---------------------------------------------------------------------------------------------------
 
-double SelectiveJoin::probe(std::size_t stream, Seq own_row, std::uint8_t type, double allowed) {
+double SelectiveJoin::probe(std::size_t stream, Seq own_row, std::uint8_t type, double waited_s) {
   const std::size_t other = 1 - stream;
   const Window& own = sides_[stream]->window;
   const Window& partners = sides_[other]->window;
@@ -367,7 +370,7 @@ double SelectiveJoin::probe(std::size_t stream, Seq own_row, std::uint8_t type, 
     period.tally.due[base + cell] += cells_[cell].size();
     totals_.tallies[stream].due[base + cell] += cells_[cell].size();
   }
-  const bool is_tossed = may_be_full(static_cast<std::size_t>(hi - lo), allowed);
+  const bool is_tossed = may_be_full(static_cast<std::size_t>(hi - lo), waited_s);
   period.tossed += is_tossed ? 1 : 0;
   const bool is_full =
       is_tossed && coin(stream, sides_[stream]->row_id(own_row), kFullProbeSalt, plans_[stream].full_probe_share);
@@ -377,12 +380,14 @@ double SelectiveJoin::probe(std::size_t stream, Seq own_row, std::uint8_t type, 
     period.predicted.push_back(0);
   }
   ranges_.clear();
-  if (allowed <= 0) return 0;
+  const Leave leave = guard(waited_s);
   double units = 0;
-  if (config_.scored && plans_[stream].threshold >= 0) {
-    units = plan_by_score(stream, own_row, allowed, is_full);
+  if (leave.share <= 0) {
+    if (!is_full) return 0;
+  } else if (config_.scored && plans_[stream].threshold >= 0) {
+    units = plan_by_score(stream, own_row, leave, is_full);
   } else {
-    plan_by_fraction(stream, type, allowed);
+    plan_by_fraction(stream, type, leave);
   }
   join_ranges();
   if (is_full) add_rest_of_window(lo, hi);
@@ -390,13 +395,14 @@ double SelectiveJoin::probe(std::size_t stream, Seq own_row, std::uint8_t type, 
 }
 
 // [Gedik] Alg. 3 lines 7-15, SPEC G12: a partial cell gives a slice whose start moves on from probe to probe.
-void SelectiveJoin::plan_by_fraction(std::size_t stream, std::uint8_t type, double allowed) {
+void SelectiveJoin::plan_by_fraction(std::size_t stream, std::uint8_t type, Leave leave) {
   const DirectionPlan& plan = plans_[stream];
   Rest& rest = rests_[stream];
   double rows = 0;
   for (const CellRows& cell : cells_) rows += whole_number(cell.size());
-  const double wanted = plan.fractions[type] * allowed * rows + rest.allowance[type];
-  auto left = static_cast<std::uint64_t>(std::min(wanted, rows));
+  const double wanted = plan.fractions[type] * leave.share * rows + rest.allowance[type];
+  const double room = leave.units / std::max(units_per_row(), 1e-9);
+  auto left = static_cast<std::uint64_t>(std::min({wanted, rows, room}));
   // What a full window could not take is not owed to the next probe.
   rest.allowance[type] = std::min(wanted - whole_number(left), 1.0);
   for (const std::uint32_t at : plan.order) {
@@ -429,13 +435,13 @@ double SelectiveJoin::cell_cost(std::size_t other, std::size_t cell, double expe
 }
 
 // Returns: the units that scoring cost.
-double SelectiveJoin::plan_by_score(std::size_t stream, Seq own_row, double allowed, bool is_full) {
+double SelectiveJoin::plan_by_score(std::size_t stream, Seq own_row, Leave leave, bool is_full) {
   const std::size_t other = 1 - stream;
   const Window& own = sides_[stream]->window;
   DirectionPeriod& period = period_.directions[stream];
   cell_scores_.resize(cells_.size());
   scores_[other]->score(own, own_row, stream == 0, own.timestamps[own_row], cell_scores_);
-  const double threshold = plans_[stream].threshold / allowed;
+  const double threshold = plans_[stream].threshold / leave.share;
   std::size_t scored = 0;
   double predicted = 0;
   for (std::size_t cell = 0; cell < cells_.size(); ++cell) {
@@ -446,7 +452,8 @@ double SelectiveJoin::plan_by_score(std::size_t stream, Seq own_row, double allo
     const double score = expected / cost;
     const double level = (std::log2(std::max(score, 0x1p-40)) + 40) * kLevelsPerOctave;
     period.level_costs[std::min(static_cast<std::size_t>(level), kLevels - 1)] += cost;
-    if (score >= threshold) {
+    if (score >= threshold && cost <= leave.units) {
+      leave.units -= cost;
       ranges_.push_back({cells_[cell].lo, cells_[cell].hi, true});
       period_.planned_units += cost;
     } else {

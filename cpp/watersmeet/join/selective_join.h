@@ -123,6 +123,11 @@ class SelectiveJoin {
     std::vector<double> allowance;  // by type
     std::uint64_t rotation = 0;
   };
+  // What a probe may do, given how full the input buffer is.
+  struct Leave {
+    double share;  // of its plan
+    double units;  // at most
+  };
   struct Range {
     Seq lo;
     Seq hi;
@@ -161,13 +166,14 @@ class SelectiveJoin {
   [[nodiscard]] std::optional<Event> next_event();
   void enter(const Event& event);
   void start(const Event& event);
-  [[nodiscard]] double guard(double waited_s) const;
-  [[nodiscard]] bool may_be_full(std::size_t rows, double allowed) const;
+  [[nodiscard]] Leave guard(double waited_s) const;
+  [[nodiscard]] double units_per_row() const;
+  [[nodiscard]] bool may_be_full(std::size_t rows, double waited_s) const;
   [[nodiscard]] bool coin(std::size_t stream, RowId row, std::uint64_t salt, double probability) const;
 
-  double probe(std::size_t stream, Seq own_row, std::uint8_t type, double allowed);
-  void plan_by_fraction(std::size_t stream, std::uint8_t type, double allowed);
-  double plan_by_score(std::size_t stream, Seq own_row, double allowed, bool is_full);
+  double probe(std::size_t stream, Seq own_row, std::uint8_t type, double waited_s);
+  void plan_by_fraction(std::size_t stream, std::uint8_t type, Leave leave);
+  double plan_by_score(std::size_t stream, Seq own_row, Leave leave, bool is_full);
   [[nodiscard]] double cell_cost(std::size_t other, std::size_t cell, double expected) const;
   void join_ranges();
   void add_rest_of_window(Seq lo, Seq hi);

@@ -109,7 +109,9 @@ def allocate_by_utility(
     budget = fraction * (windows_s[0] + windows_s[1])
     taken = np.clip(budget - (np.cumsum(volumes) - volumes), 0.0, volumes)
     shares = np.divide(taken, volumes, out=np.zeros_like(taken), where=volumes > 0.0)
-    gains = shares * (items.printed_gain[order] if as_printed else volumes / items.volume_of_whole[order])
+    whole = items.volume_of_whole[order]  # 0 for a type that never comes
+    own_gain = np.divide(volumes, whole, out=np.zeros_like(volumes), where=whole > 0.0)
+    gains = shares * (items.printed_gain[order] if as_printed else own_gain)
     fractions = np.zeros((2, len(utilities[0])))
     np.add.at(fractions, (items.window[order], items.type[order]), gains)
     picks = tuple(

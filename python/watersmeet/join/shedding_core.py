@@ -1,4 +1,4 @@
-"""A core that sheds: the compiled join and the policy that plans for it, behind the exact core's interface."""
+"""A core that sheds: the compiled join and the policy that plans for it; called like the exact core."""
 
 from __future__ import annotations
 
@@ -96,9 +96,7 @@ class SheddingCore:
             tally = counted["tallies"][side]
             direction["recall"] = recalls[1 + side]
             direction["cell_densities"] = _densities(tally, cells[side])
-            direction["fractions"] = {
-                name: part for name, part in zip(self._types, _shares(tally, cells[side]), strict=True)
-            }
+            direction["fractions"] = dict(zip(self._types, _shares(tally, cells[side]), strict=True))
             if self._plans is not None:
                 order, fractions, *_ = self._plans[side]
                 direction["plan_order"] = tuple(order)

@@ -6,10 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import Any, Final
 
+import numpy as np
+
 from watersmeet.errors import ConfigError
 from watersmeet.join.config import JoinConfig
 from watersmeet.join.shedding_policies import Geometry
-from watersmeet.vocabulary import Comparisons, PerBatch, Predicate, Shed
+from watersmeet.vocabulary import PerBatch, Predicate, Shed
 from watersmeet.vocabulary.predicate import Band
 
 __all__ = ["Layout", "check_shed", "chosen_policy", "layout_of", "type_codes"]
@@ -41,12 +43,10 @@ def check_shed(config: JoinConfig, shed: Shed | None) -> None:
         )
     if isinstance(shed.budget, PerBatch):
         raise ConfigError(
-            "shed=Shed(per_batch(...)): for micro-batches in Spark; expected 'cpu' or comparisons(n)"
+            "Shed(per_batch(...)): for micro-batches in Spark; expected 'cpu' or comparisons(n)"
         )
     if config.order is not None:
-        raise ConfigError(
-            f"order={config.order!r} with shed=: results leave as they are found; expected None"
-        )
+        raise ConfigError(f"order={config.order!r} with shed=: results leave as found; expected None")
     for stream in config.streams:
         if stream.window is not None and stream.window.is_rows:
             raise ConfigError(
@@ -61,9 +61,7 @@ def chosen_policy(shed: Shed, driver: Predicate | None, *, is_opaque: bool) -> s
     """The policy that runs: "auto" scores what can be scored, and goes by density otherwise."""
     scorable = driver is not None and not isinstance(driver, Band)
     if shed.policy == "content" and not scorable:
-        raise ConfigError(
-            "Shed(policy='content'): needs a part of on= about keys or sets, which can be scored"
-        )
+        raise ConfigError("Shed(policy='content'): needs a part of on= about keys or sets, to be scored")
     if shed.policy != "auto":
         return shed.policy
     return "content" if scorable and not is_opaque and shed.utility is None else "density"
@@ -76,10 +74,7 @@ def layout_of(
     lower, upper = bounds
     ages = (max(0, upper), max(0, -lower))  # of the oldest partner in the left and in the right window
     basic = config.basic_window
-    if basic is None:
-        basic_ticks = max(1, -(-max(*ages, 1) // _CELLS))
-    else:
-        basic_ticks = max(1, basic.amount // unit_ns)
+    basic_ticks = max(1, -(-max(ages) // _CELLS) if basic is None else basic.amount // unit_ns)
     cells = tuple(1 + -(-age // basic_ticks) for age in ages)
     if max(cells) > _MOST_CELLS:
         raise ConfigError(
@@ -102,12 +97,5 @@ def layout_of(
 
 def type_codes(shed: Shed, column: Any) -> Any:
     """The types of rows as the core's codes: 0 for one that has no value, then in the order of utility."""
-    import numpy as np
-
     codes = {kind: code for code, kind in enumerate(shed.utility or (), start=1)}
     return np.fromiter((codes.get(value, 0) for value in column.to_pylist()), np.uint8, count=len(column))
-
-
-def is_virtual(shed: Shed) -> bool:
-    """Whether the budget is one of stream time."""
-    return isinstance(shed.budget, Comparisons)

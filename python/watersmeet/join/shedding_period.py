@@ -65,8 +65,8 @@ class Period:
     @property
     def largest_window_rows(self) -> float:
         """Rows in the larger window, as its probes saw it."""
-        rows = [float(direction["due"].sum()) / max(1, direction["probes"]) for direction in self.directions]
-        return max(1.0, *rows)
+        rows = [float(np.sum(one["due"])) / float(max(1, one["probes"])) for one in self.directions]
+        return max(1.0, rows[0], rows[1])
 
 
 def period_of(

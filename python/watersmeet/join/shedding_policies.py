@@ -193,7 +193,7 @@ def _frequencies(probed: WindowStatistics) -> tuple[float, ...]:
     by_type = probed.due.sum(axis=1)
     total = float(by_type.sum())
     if total == 0.0:
-        return (1.0 / by_type.size,) * by_type.size
+        return (1.0 / len(by_type),) * len(by_type)
     return tuple(float(value) / total for value in by_type)
 
 

@@ -73,13 +73,13 @@ def _plain_type(kind: Any) -> Any:
 
 def shed_from_plain(plain: dict[str, Any]) -> Shed:
     """The Shed that plain_shed() wrote; checked as any other."""
-    values = {}
+    values: dict[str, Any] = {}
     for name, value in plain.items():
         if isinstance(value, dict) and "span" in value:
             value = Span(*value["span"])
         elif isinstance(value, dict):
             value = Comparisons(value["per_second"], value["costs"])
         elif name == "utility" and value is not None:
-            value = {kind: worth for kind, worth in value}
+            value = dict(value)
         values[name] = tuple(value) if name == "adapt" else value
     return Shed(**values)

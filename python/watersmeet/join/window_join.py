@@ -89,8 +89,8 @@ class WindowJoin:
     def push(self, stream: str, batch: Any, *, at: float | None = None) -> pa.Table:
         """Take the stream's next rows; returns the results that they release, possibly none.
 
-        `at` is their time of arrival in seconds of stream time, for a budget of comparisons; an exact join does
-        not need it.
+        `at` is their time of arrival in seconds of stream time, for a budget of comparisons; an exact join
+        does not need it.
         """
         if at is not None:
             _check_arrival(at)

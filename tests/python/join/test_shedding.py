@@ -1,4 +1,4 @@
-"""Joins that shed: sound always, equal to the exact join when nothing need be shed, the same for any batching."""
+"""Joins that shed: sound, equal to the exact join when nothing need be shed, the same for any batching."""
 
 from __future__ import annotations
 
@@ -237,11 +237,9 @@ def test_worth_more_is_shed_less() -> None:
 def test_what_does_not_go_with_shedding_is_refused(settings: dict[str, Any], message: str) -> None:
     settings = {"shed": wm.Shed(wm.comparisons(10.0)), **settings}
     window = settings.pop("window", "4s")
+    streams = (wm.Stream(name, window=window) for name in ("a", "b"))
     with pytest.raises(wm.ConfigError, match=message):
-        join = wm.WindowJoin(
-            wm.Stream("a", window=window), wm.Stream("b", window=window), on=wm.equal("key"), **settings
-        )
-        join.push("a", pa.table({"ts": [1], "key": [1]}))
+        wm.WindowJoin(*streams, on=wm.equal("key"), **settings).push("a", pa.table({"ts": [1], "key": [1]}))
 
 
 def test_band_cannot_be_scored() -> None:
