@@ -12,6 +12,10 @@ namespace watersmeet {
 namespace {
 
 constexpr std::uint64_t kFullProbeSalt = 0x9AE16A3B2F90404FULL;
+// What the mean cell holds of the best one, roughly: recall is corrected for what this gets wrong.
+constexpr double kMeanOfBest = 0.25;
+// How full an input buffer should be: demand varies from second to second, and an empty one lets time go by unused.
+constexpr double kAimedFill = 0.3;
 constexpr std::uint64_t kDropSalt = 0xC3A5C85C97CB3127ULL;
 
 [[nodiscard]] std::array<StreamConfig, kSides> without_basic_windows(std::array<StreamConfig, kSides> streams) {
@@ -23,6 +27,11 @@ constexpr std::uint64_t kDropSalt = 0xC3A5C85C97CB3127ULL;
 }
 
 [[nodiscard]] double whole_number(std::size_t count) { return static_cast<double>(count); }
+
+[[nodiscard]] std::size_t level_of(double score) {
+  const double level = (std::log2(std::max(score, 0x1p-40)) + 40) * static_cast<double>(kLevelsPerOctave);
+  return std::min(static_cast<std::size_t>(level), kLevels - 1);
+}
 
 }  // namespace
 
@@ -298,9 +307,11 @@ void SelectiveJoin::enter(const Event& event) {
 
 // All of its plan while the buffer is half empty, nothing when it is nearly full, and never more than half the room.
 SelectiveJoin::Leave SelectiveJoin::guard(double waited_s) const {
-  if (!config_.guarded) return {1, HUGE_VAL};
+  if (!config_.guarded) return {1, HUGE_VAL, 1};
   const double left_s = std::max(0.0, 0.9 * config_.input_buffer_s - waited_s - lag_s_);
-  return {std::min(1.0, left_s / (0.4 * config_.input_buffer_s)), left_s / 2 * config_.units_per_second};
+  const double share = std::min(1.0, left_s / (0.4 * config_.input_buffer_s));
+  const double fill = (waited_s + lag_s_) / config_.input_buffer_s;
+  return {share, left_s / 2 * config_.units_per_second, share > 0 ? std::exp2(2 * (fill - kAimedFill)) / share : HUGE_VAL};
 }
 
 double SelectiveJoin::units_per_row() const {
@@ -434,24 +445,37 @@ double SelectiveJoin::cell_cost(std::size_t other, std::size_t cell, double expe
   }
 }
 
-// Returns: the units that scoring cost.
+// Returns: the units that scoring cost. A row that cannot pass in any cell is found out by one score.
 double SelectiveJoin::plan_by_score(std::size_t stream, Seq own_row, Leave leave, bool is_full) {
   const std::size_t other = 1 - stream;
   const Window& own = sides_[stream]->window;
+  const Timestamp ts = own.timestamps[own_row];
   DirectionPeriod& period = period_.directions[stream];
+  const double threshold = plans_[stream].threshold * leave.price;
+  const bool is_scan = config_.streams[other].index == IndexKind::kScan;
+  double& predicted = is_full ? period.predicted.back() : period.predicted_missed;
+  double units = 0;
+  if (is_scan && threshold > 0) {
+    const double best = scores_[other]->best_share(own, own_row, stream == 0, ts) / config_.costs.comparison;
+    units += config_.costs.score;
+    if (best < threshold) {
+      double rows = 0;
+      for (const CellRows& cell : cells_) rows += whole_number(cell.size());
+      period.level_costs[level_of(best)] += rows * config_.costs.comparison;
+      predicted += rows * best * kMeanOfBest;
+      period_.score_units += units;
+      return units;
+    }
+  }
   cell_scores_.resize(cells_.size());
-  scores_[other]->score(own, own_row, stream == 0, own.timestamps[own_row], cell_scores_);
-  const double threshold = plans_[stream].threshold / leave.share;
-  std::size_t scored = 0;
-  double predicted = 0;
+  scores_[other]->score(own, own_row, stream == 0, ts, cell_scores_);
   for (std::size_t cell = 0; cell < cells_.size(); ++cell) {
     if (cells_[cell].size() == 0) continue;
-    ++scored;
+    units += config_.costs.score;
     const double expected = cell_scores_[cell].share * whole_number(cells_[cell].size());
     const double cost = std::max(cell_cost(other, cell, expected), 1e-9);
     const double score = expected / cost;
-    const double level = (std::log2(std::max(score, 0x1p-40)) + 40) * kLevelsPerOctave;
-    period.level_costs[std::min(static_cast<std::size_t>(level), kLevels - 1)] += cost;
+    period.level_costs[level_of(score)] += cost;
     if (score >= threshold && cost <= leave.units) {
       leave.units -= cost;
       ranges_.push_back({cells_[cell].lo, cells_[cell].hi, true});
@@ -460,8 +484,6 @@ double SelectiveJoin::plan_by_score(std::size_t stream, Seq own_row, Leave leave
       predicted += expected;
     }
   }
-  (is_full ? period.predicted.back() : period.predicted_missed) += predicted;
-  const double units = whole_number(scored) * config_.costs.score;
   period_.score_units += units;
   return units;
 }

@@ -127,6 +127,7 @@ class SelectiveJoin {
   struct Leave {
     double share;  // of its plan
     double units;  // at most
+    double price;  // by which the threshold of scores is multiplied
   };
   struct Range {
     Seq lo;

@@ -17,7 +17,7 @@ constexpr double kFixedPoint = 1 << 20;
 }  // namespace
 
 CellScores::CellScores(const Term& term, const Window& window, const CellRing& ring, std::size_t cells)
-    : term_(term), window_(window), ring_(ring), slots_(std::bit_ceil(cells + 2)), rows_(slots_), norms_(slots_) {}
+    : term_(term), window_(window), ring_(ring), slots_(std::bit_ceil(cells + 2)), rows_(slots_), norms_(slots_), cells_(cells) {}
 
 // --- rows come and go --------------------------------------------------------------------------------------------
 
@@ -29,10 +29,12 @@ void CellScores::take_back(Seq row, Seq first) {
   for (Seq gone = std::max(row, first_); gone < window_.end(); ++gone) add(gone, -1);
   for (Seq back = first; back < std::min(first_, row); ++back) add(back, 1);
   first_ = first;
+  peak_cells_.clear();
 }
 
 void CellScores::reset(Seq first) {
   counts_.clear();
+  peak_cells_.clear();
   weights_.clear();
   rows_.assign(slots_, 0);
   norms_.assign(slots_, 0);
@@ -148,6 +150,40 @@ std::size_t CellScores::needed(std::size_t own_size, bool own_is_left) const {
     need = term_.at_least / (1 + term_.at_least) * (static_cast<double>(own_size) + mean);
   }
   return static_cast<std::size_t>(std::ceil(need - 1e-9));
+}
+
+double CellScores::peak(Code item, std::int64_t now) {
+  if (item >= peak_cells_.size()) {
+    peak_cells_.resize(std::bit_ceil(std::size_t{item} + 1), INT64_MIN);
+    peaks_.resize(peak_cells_.size());
+  }
+  if (peak_cells_[item] == now) return peaks_[item];
+  peak_cells_[item] = now;
+  peaks_[item] = 0;
+  const double* counts = counters(item, counts_);
+  for (std::size_t cell = 1; counts != nullptr && cell + 1 < cells_; ++cell) {
+    const std::size_t at = slot(now - static_cast<std::int64_t>(cell));
+    if (rows_[at] > 0) peaks_[item] = std::max(peaks_[item], counts[at] / rows_[at]);
+  }
+  return peaks_[item];
+}
+
+double CellScores::best_share(const Window& own, Seq own_row, bool own_is_left, Timestamp ts) {
+  if (term_.kind == TermKind::kEqual || term_.is_weighted() || cells_ < 4) return 1;
+  const auto items = std::get<SetColumn>(own.columns[0]).set(own_row);
+  const std::size_t need = needed(items.size(), own_is_left);
+  if (need > items.size()) return 0;
+  const std::int64_t now = ring_.index_of(ts);
+  scratch_.assign(need + 1, 0);
+  scratch_[0] = 1;
+  for (const Code item : items) {
+    const double present = peak(item, now);
+    for (std::size_t shared = need; shared > 0; --shared) {
+      scratch_[shared] += (scratch_[shared - 1] - (shared == need ? 0 : scratch_[shared])) * present;
+    }
+    if (need > 0) scratch_[0] *= 1 - present;
+  }
+  return scratch_[need];
 }
 
 void CellScores::score(const Window& own, Seq own_row, bool own_is_left, Timestamp ts, std::span<CellScore> out) {

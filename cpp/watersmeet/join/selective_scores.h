@@ -46,6 +46,9 @@ class CellScores {
   // Starts anew with the rows [first, end of window).
   void reset(Seq first);
 
+  // About the best score that any cell can have for a row of the other window, from each item's best cell; 1 where
+  // that would cost as much as the scores themselves. Never counts the newest and the oldest cell, which change.
+  [[nodiscard]] double best_share(const Window& own, Seq own_row, bool own_is_left, Timestamp ts);
   // Scores every cell for a row of the other window, as seen at `ts`.
   void score(const Window& own, Seq own_row, bool own_is_left, Timestamp ts, std::span<CellScore> out);
 
@@ -60,6 +63,7 @@ class CellScores {
   double* counters_for(std::uint64_t item, std::int64_t sign);
   void count_item(std::uint64_t item, std::size_t at, std::int64_t sign, double weight);
   [[nodiscard]] std::size_t needed(std::size_t own_size, bool own_is_left) const;
+  [[nodiscard]] double peak(Code item, std::int64_t now);
   void score_keys(std::uint64_t word, std::int64_t now, std::span<CellScore> out);
   void score_sets(std::span<const Code> items, std::size_t need, std::int64_t now, std::span<CellScore> out);
   void score_weights(const SetColumn& own, Seq own_row, std::int64_t now, std::span<CellScore> out);
@@ -80,6 +84,10 @@ class CellScores {
   std::vector<std::uint64_t> key_rows_;  // how many rows hold the key at a place
   std::vector<std::uint32_t> free_places_;
   std::vector<double> scratch_;
+  // Per item, its largest share of any whole cell, and the newest cell when that was found.
+  std::vector<double> peaks_;
+  std::vector<std::int64_t> peak_cells_;
+  std::size_t cells_;
 };
 
 }  // namespace watersmeet

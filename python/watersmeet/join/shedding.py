@@ -73,7 +73,9 @@ def new_shedding_core(
 
 def _policy(shed: Shed, policy: str, layout: Layout, *, capacity: float | None) -> SheddingPolicy:
     geometry = layout.geometry
-    pace = BacklogRule(capacity=capacity, target_s=0.1 * shed.input_buffer.amount * 1e-9)
+    # Demand varies from second to second: an input buffer that is partly full leaves no time unused.
+    target_s = 0.3 * shed.input_buffer.amount * 1e-9
+    pace = BacklogRule(capacity=capacity, target_s=target_s, most_surplus=0.2)
     worth = None
     if shed.utility is not None:
         worth = Worth((0.0, *shed.utility.values()), combine=shed.utility_of)

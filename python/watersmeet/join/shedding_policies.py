@@ -53,6 +53,7 @@ __all__ = [
 ]
 
 Plans: TypeAlias = tuple[NativePlan, NativePlan]
+_PLENTY_SHARE: Final = 0.1  # of the full cost, from which on exploration is not felt
 _EXPLORATION: Final = 0.02  # share of the budget for full probes where the scores choose
 
 
@@ -226,10 +227,15 @@ class DensityPolicy:
             self._valued(period),
             budget_per_s=backlog.budget_share * due,
             period_s=period.elapsed_s,
-            rule=self._rule,
+            rule=self._paced_rule(backlog.budget_share),
         )
         self.state = PolicyState(backlog, learnt, steps=state.steps + 1)
         return native_plans(plans, types=self._geometry.types)
+
+    def _paced_rule(self, budget_share: float) -> DensityRule:
+        """Where hardly anything can be compared, exploring costs the best cells: half as much of it then."""
+        plenty = min(1.0, budget_share / _PLENTY_SHARE)
+        return replace(self._rule, exploration=self._rule.exploration * (0.4 + 0.6 * plenty))
 
     def _valued(self, period: Period) -> tuple[WindowStatistics, WindowStatistics]:
         """Matches weighed by what results with rows of the type are worth."""

@@ -17,15 +17,29 @@ from watersmeet.testing.generators import (
     timestamps,
     weighted_stream,
 )
+from watersmeet.testing.oracle import (
+    CellTrace,
+    best_by_cell,
+    best_by_lag,
+    cell_trace,
+    full_answer,
+    result_seconds,
+)
 
 __all__ = [
+    "CellTrace",
     "ManualClock",
     "band_stream",
+    "best_by_cell",
+    "best_by_lag",
     "brute_force_join",
+    "cell_trace",
     "disordered",
+    "full_answer",
     "gedik_streams",
     "keyed_stream",
     "matching_rows",
+    "result_seconds",
     "set_stream",
     "timestamps",
     "weighted_stream",

@@ -1,0 +1,70 @@
+"""budget="cpu": the same join against a clock, here one that only the test moves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import watersmeet as wm
+from watersmeet.join.shedding_pace import Pace
+from watersmeet.testing import ManualClock, gedik_streams
+
+RATE, SECONDS, WINDOW_S = 100.0, 40, 4.0
+
+
+def live(clock: ManualClock, *, pair_s: float, policy: str) -> tuple[wm.WindowJoin, list[Any]]:
+    """A join whose every candidate pair costs `pair_s` of the clock."""
+
+    def slow(left: pa.Table, right: pa.Table) -> Any:
+        clock.advance(left.num_rows * pair_s)
+        return np.ones(left.num_rows, bool)
+
+    join = wm.WindowJoin(
+        *(wm.Stream(name, window=WINDOW_S) for name in ("a", "b")),
+        on=wm.where(slow),
+        basic_window="1s",
+        shed=wm.Shed("cpu", policy=policy, rate_period="1s", time_period="1s"),  # type: ignore[arg-type]
+        output="rows",
+    )
+    left, right = gedik_streams(3, 0.6, RATE, SECONDS)
+    join.push("a", left.slice(0, 0))
+    join.push("b", right.slice(0, 0))
+    core = join._engine.setup.core
+    core.clock, core.history = clock, []
+    for start in range(0, left.num_rows, 20):
+        clock.move_to(max(clock.now, start / RATE))  # a live source: rows come when they happen
+        join.push("a", left.slice(start, 20))
+        join.push("b", right.slice(start, 20))
+    join.finish()
+    return join, core.history
+
+
+@pytest.mark.parametrize("policy", ["density", "gedik"])
+def test_lag_stays_under_two_buffers_at_five_times_capacity(policy: str) -> None:
+    due_per_s = 2 * RATE * RATE * WINDOW_S
+    join, history = live(ManualClock(), pair_s=5.0 / due_per_s, policy=policy)
+    lags = [period["lag_s"] for period in history]
+    assert max(lags[8:]) < 2.0
+    spent = [period["units"] for period in history[15:]]
+    assert np.mean(spent) == pytest.approx(due_per_s / 5.0, rel=0.15)
+    assert [stream.dropped_rows for stream in join.metrics.streams] == [0, 0]
+    assert join.metrics.recall.value == pytest.approx(0.25, abs=0.1)
+
+
+def test_fast_machine_sheds_nothing() -> None:
+    join, _ = live(ManualClock(), pair_s=1e-9, policy="density")
+    assert sum(direction.shed for direction in join.metrics.directions) == 0
+    assert join.metrics.recall.value == 1.0
+
+
+def test_file_that_is_read_at_full_speed_has_no_lag() -> None:
+    pace = Pace()
+    for second in range(1, 10):
+        pace = pace.resumed(0.01 * second).controlled(0.01 * second + 0.005, stream_s=float(second))
+    assert pace.lag_s == 0.0
+    slower = pace.paused(0.1).resumed(0.2).controlled(3.2, stream_s=10.0)
+    assert slower.last_busy_s == pytest.approx(3.0 + 0.1 - 0.095)
+    assert slower.lag_s == pytest.approx((3.2 - 10.0) - (0.095 - 9.0))
