@@ -2,8 +2,8 @@
 
     python bench/shedding.py [--seeds 11 12 13 14 15] [--kappas .6 .7 .8] [--shares .02 .1 .3] [--modes ...]
 
-Shape: SPEC 4.2. Two streams of 500 sets per second, windows of 20 s, basic windows of 1 s, overlap >= 3, 120 s
-of which 40-120 s are measured; the budget is a share of the full join's comparisons. All is in stream time, so
+Shape: SPEC 4.2. Two streams of 500 sets per second, windows of 20 s, basic windows of 1 s, overlap >= 3; of
+120 s, 40-120 s are measured; the budget is a share of the full join's comparisons. All is in stream time, so
 the numbers do not depend on the machine. Each answer is checked to be part of the full one.
 """
 
