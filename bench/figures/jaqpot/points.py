@@ -8,8 +8,10 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from bench.figures.jaqpot.engine import figure_7_engine
 from bench.figures.jaqpot.plans import HEURISTICS, SHAPES, draws, fig2b, fig4, fig6, per_cycle
 from bench.figures.jaqpot.running import run_adapting, stale_shares
+from bench.figures.jaqpot.weatherboards import figure_8, have_data
 from watersmeet.plan import (
     Plan,
     allocate,
@@ -206,11 +208,14 @@ def figure_9d() -> Values:
     return values
 
 
-FIGURES: Mapping[str, Callable[[], Values]] = {
+FIGURES: dict[str, Callable[[], Values]] = {
     "tab2": table_2,
     "tab4": table_4,
     "fig6": figure_6,
     "fig7": figure_7,
     "fig9": figure_9,
     "fig9d": figure_9d,
+    "fig7e": figure_7_engine,
 }
+if have_data():
+    FIGURES["fig8"] = figure_8

@@ -20,6 +20,7 @@ from watersmeet.plan import (
     Tree,
     Workload,
     analyse_workload,
+    blended,
     flow,
     from_counts,
     measured_workload,
@@ -31,6 +32,7 @@ from watersmeet.vocabulary.duration import NANOSECONDS
 __all__ = ["Control", "ControlState"]
 
 _MOST_DECISIONS: Final = 1000
+_MEMORY: Final = 0.3  # weight of what was measured before the last period
 Counts = Mapping[str, Mapping[str, float]]
 
 
@@ -46,6 +48,7 @@ class ControlState:
     allocation: Allocation | None
     period: int | None = None
     counts: Counts | None = None  # at the end of the last period
+    averaged: Period | None = None  # the counts of the last periods, older ones with less weight
     workload: Workload | None = None
     analysed: Workload | None = None
     measured: float = 0.0  # results per second in the last period
@@ -84,7 +87,7 @@ class Control:
         from watersmeet.join.multi_core import tree_inputs
 
         self._core.set_tree(tree_inputs(tree, self._config.names))
-        self.state = replace(self.state, tree=tree, next_tree=None, counts=None)
+        self.state = replace(self.state, tree=tree, next_tree=None, counts=None, averaged=None)
         self._set_allowances()
 
     def close(self) -> None:
@@ -112,13 +115,15 @@ class Control:
         counts = _counts(self._core, state.tree)
         seconds = (period - state.period) * self._span * self._unit_ns / NANOSECONDS["s"]
         observed = self._observed(counts, seconds)
-        workload = measured_workload(state.tree, observed, self._config.joined, state.workload)
+        averaged = observed if state.averaged is None else blended(state.averaged, observed, _MEMORY)
+        workload = measured_workload(state.tree, averaged, self._config.joined, state.workload)
         if state.workload is None:
             workload = self._with_freshness(workload)
         root = [node.name for node in state.tree.root.inputs or ()]
         self.state = replace(
             state,
             counts=counts,
+            averaged=averaged,
             workload=workload,
             measured=sum(observed.made[name] for name in root) / seconds,
         )
@@ -240,6 +245,7 @@ class Control:
             windows=workload.windows,
             selectivity={(one, other): share for (one, other), share in pairs.items()},
             freshness=fresh,
+            skew=workload.skew,
         )
 
 

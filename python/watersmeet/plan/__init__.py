@@ -11,7 +11,7 @@ from watersmeet.plan.choice import Choice, choose_tree, probes_per_s
 from watersmeet.plan.cover import Cover, cover, greedy_cover, minimum_cover
 from watersmeet.plan.freshness import refresh_rates
 from watersmeet.plan.knapsack import Cycle, best_cycles, fill_by_productivity, greedy_cycles, whole_cycle
-from watersmeet.plan.measure import Period, analyse_workload, measured_workload, prefer_tree
+from watersmeet.plan.measure import Period, analyse_workload, blended, measured_workload, prefer_tree
 from watersmeet.plan.plan import Path, Plan
 from watersmeet.plan.policy import POLICIES, Policy, Saturation, allocate, saturation
 from watersmeet.plan.steady import Steady, settle, steady_state
@@ -41,6 +41,7 @@ __all__ = [
     "analyse",
     "analyse_workload",
     "best_cycles",
+    "blended",
     "choose_tree",
     "cover",
     "every_tree",

@@ -14,11 +14,14 @@ from watersmeet.plan.adapt import AdaptRule, Decision, relative_moves
 from watersmeet.plan.allocation import Allocation, from_probes
 from watersmeet.plan.choice import choose_tree, probes_per_s
 from watersmeet.plan.policy import Policy
+from watersmeet.plan.stay import stays
 from watersmeet.plan.steady import settle, steady_state
 from watersmeet.plan.tree import Node, Tree, parse_tree
 from watersmeet.plan.workload import Workload
 
-__all__ = ["Period", "analyse_workload", "measured_workload", "prefer_tree"]
+_FIRM = 20.0  # matches that it takes to believe that the two half-way joins of a join differ
+
+__all__ = ["Period", "analyse_workload", "blended", "measured_workload", "prefer_tree"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,21 @@ class Period:
     made: Mapping[str, float]
 
 
+def blended(before: Period, now: Period, memory: float) -> Period:
+    """A windowed average: the counts of a period, and `memory` times those before it."""
+
+    def blend(old: Mapping[str, float], new: Mapping[str, float]) -> dict[str, float]:
+        return {name: memory * old[name] + count for name, count in new.items()}
+
+    return Period(
+        memory * before.seconds + now.seconds,
+        blend(before.rows, now.rows),
+        now.windows,
+        blend(before.probes, now.probes),
+        blend(before.made, now.made),
+    )
+
+
 def measured_workload(
     tree: Tree, period: Period, pairs: frozenset[frozenset[str]], before: Workload | None
 ) -> Workload:
@@ -45,21 +63,28 @@ def measured_workload(
     rates = {stream: period.rows[stream] / period.seconds for stream in tree.streams}
     sizes: dict[str, float] = {stream: period.windows[stream] for stream in tree.streams}
     shares: dict[tuple[str, str], float] = {}
+    skew: dict[str, float] = {}
     for join in tree.joins:
         names = [node.name for node in join.inputs or ()]
         crossing = _crossing(join, pairs)
         compared = sum(period.probes[name] * sizes[join.partner(name).name] for name in names)
         made = sum(period.made[name] for name in names)
         if crossing:
-            share = min(1.0, made / compared) if compared else _known(crossing, before)
+            share = _share(made, compared) if compared else _known(crossing, before)
             shares |= {pair: share ** (1.0 / len(crossing)) for pair in crossing}
-        leaving = sum(rates[name] / sizes[name] for name in join.streams if sizes[name])
-        sizes[join.name] = made / period.seconds / leaving if leaving else 0.0
+            for name in names:
+                due = share * period.probes[name] * sizes[join.partner(name).name]
+                skew[name] = (period.made[name] + _FIRM) / (due + _FIRM)
+        one, other = (node.streams for node in join.inputs or ())
+        times = stays(one, other, rates, sizes)
+        sizes[join.name] = sum(period.made[name] * stay for name, stay in zip(names, times, strict=True))
+        sizes[join.name] /= period.seconds
     return Workload(
         rates=rates,
         windows={stream: sizes[stream] for stream in tree.streams},
         selectivity=shares,
         freshness=before.freshness if before else None,
+        skew=skew,
     )
 
 
@@ -109,6 +134,13 @@ def prefer_tree(now: Workload, tree: Tree, rule: AdaptRule) -> Tree | None:
 def _crossing(join: Node, pairs: frozenset[frozenset[str]]) -> list[tuple[str, str]]:
     one, other = (node.streams for node in join.inputs or ())
     return [(own, its) for own in one for its in other if frozenset((own, its)) in pairs]
+
+
+def _share(made: float, compared: float) -> float:
+    """The selectivity that was measured. Where nothing matched, half a match is assumed: a join that is taken
+    to give nothing would not be probed again.
+    """
+    return min(1.0, max(made, 0.5) / max(compared, 1.0))
 
 
 def _known(crossing: list[tuple[str, str]], before: Workload | None) -> float:

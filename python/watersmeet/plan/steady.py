@@ -2,14 +2,14 @@
 
 Where rows leave a state by age, the state holds what enters it times how long it stays. What enters depends
 on the probes allowed below it, and the best probes depend on what the states hold: a fixed point. How long a
-row stays is taken from the join with everything processed, size over insertion rate (Little's law); which
-rows enter changes little about it.
+row stays depends on which input's new row made it: stay.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from operator import mul
 
 from watersmeet.plan.allocation import Allocation, from_probes
 from watersmeet.plan.plan import Plan
@@ -80,14 +80,12 @@ def settle(workload: Workload, plan: Plan, allowances: Mapping[str, float]) -> P
     """The plan with the states that these allowances bring about, from the leaves up."""
     available, states = dict(workload.rates), dict(workload.windows)
     for join in plan.tree.joins[:-1]:
-        share = plan.selectivity[join.name][0]
-        made = sum(
+        made = [
             min(allowances[node.name], available[node.name]) * share * states[join.partner(node.name).name]
-            for node in join.inputs or ()
-        )
-        everything = workload.made_per_s(join.streams)
-        available[join.name] = made
-        states[join.name] = made * workload.size(join.streams) / everything if everything else 0.0
+            for node, share in zip(join.inputs or (), plan.selectivity[join.name], strict=True)
+        ]
+        available[join.name] = sum(made)
+        states[join.name] = sum(map(mul, made, workload.stays(join)))
     return workload.plan(plan.tree, states=states)
 
 

@@ -44,16 +44,12 @@ class _Model:
     def __init__(self, workload: Workload, tree: Tree) -> None:
         numbers = {name: place for place, name in enumerate(tree.half_joins)}
         self.names = tree.half_joins
-        self.joins = []  # (first input, second input, itself or -1, selectivity, how long its rows stay)
+        self.joins = []  # (inputs, itself or -1, selectivity, how long rows stay by the input that made them)
         for join in tree.joins:
             assert join.inputs is not None
             one, other = join.inputs
-            made = workload.made_per_s(join.streams)
-            stay = workload.size(join.streams) / made if made else 0.0
-            share = workload.match_share(one.streams, other.streams)
-            self.joins.append(
-                (numbers[one.name], numbers[other.name], numbers.get(join.name, -1), share, stay)
-            )
+            places = (numbers[one.name], numbers[other.name], numbers.get(join.name, -1))
+            self.joins.append((*places, workload.match_shares(join), workload.stays(join)))
         self.rates = [workload.rates.get(name, 0.0) for name in self.names]
         self.windows = [workload.windows.get(name, 0.0) for name in self.names]
 
@@ -63,10 +59,11 @@ class _Model:
         cost = made = 0.0
         for one, other, itself, match, stay in self.joins:
             own, its = shares[one] * rows[one], shares[other] * rows[other]
-            made = match * (own * sizes[other] + its * sizes[one])
+            by_own, by_its = match[0] * own * sizes[other], match[1] * its * sizes[one]
+            made = by_own + by_its
             cost += own + its
             if itself >= 0:
-                rows[itself], sizes[itself] = made, made * stay
+                rows[itself], sizes[itself] = made, by_own * stay[0] + by_its * stay[1]
         gains = self._back(shares, rows, sizes, result=1.0, probe=0.0)
         costs = self._back(shares, rows, sizes, result=0.0, probe=1.0)
         return _Slopes(made, cost, gains, costs)
@@ -76,12 +73,12 @@ class _Model:
     ) -> list[float]:
         by_rows, by_size, slopes = [0.0] * len(shares), [0.0] * len(shares), [0.0] * len(shares)
         for one, other, itself, match, stay in reversed(self.joins):
-            by_made = result if itself < 0 else by_rows[itself] + by_size[itself] * stay
-            for own, partner in ((one, other), (other, one)):
-                by_probe = by_made * match * sizes[partner] + probe
+            for side, (own, partner) in enumerate(((one, other), (other, one))):
+                by_made = result if itself < 0 else by_rows[itself] + by_size[itself] * stay[side]
+                by_probe = by_made * match[side] * sizes[partner] + probe
                 slopes[own] = by_probe * rows[own]
                 by_rows[own] += by_probe * shares[own]
-                by_size[partner] += by_made * match * shares[own] * rows[own]
+                by_size[partner] += by_made * match[side] * shares[own] * rows[own]
         return slopes
 
     def probes(self, shares: list[float]) -> dict[str, float]:
@@ -89,9 +86,9 @@ class _Model:
         rows, sizes = list(self.rates), list(self.windows)
         for one, other, itself, match, stay in self.joins:
             if itself >= 0:
-                own, its = shares[one] * rows[one], shares[other] * rows[other]
-                rows[itself] = match * (own * sizes[other] + its * sizes[one])
-                sizes[itself] = rows[itself] * stay
+                by_own = match[0] * shares[one] * rows[one] * sizes[other]
+                by_its = match[1] * shares[other] * rows[other] * sizes[one]
+                rows[itself], sizes[itself] = by_own + by_its, by_own * stay[0] + by_its * stay[1]
         return {name: share * each for name, share, each in zip(self.names, shares, rows, strict=True)}
 
 

@@ -15,7 +15,8 @@ from types import MappingProxyType
 from watersmeet.errors import ConfigError
 from watersmeet.plan import _check
 from watersmeet.plan.plan import Plan
-from watersmeet.plan.tree import Tree, TreeLike, parse_tree
+from watersmeet.plan.stay import stays
+from watersmeet.plan.tree import Node, Tree, TreeLike, parse_tree
 
 __all__ = ["Workload"]
 
@@ -29,12 +30,16 @@ class Workload:
     selectivity   per pair of streams: the share of pairs that match; a pair left out is not compared (1).
                   Pairs are taken to be independent.
     freshness     as in Plan
+    skew          per half-way join, by its probing input: how much more, or less, often its probes match than
+                  the pairs' selectivities say; 1 where it is left out. New rows may match better with waiting
+                  ones of one side than of the other where both sides drift.
     """
 
     rates: Mapping[str, float]
     windows: Mapping[str, float]
     selectivity: Mapping[frozenset[str], float]
     freshness: Mapping[str, float]
+    skew: Mapping[str, float]
 
     def __init__(
         self,
@@ -43,6 +48,7 @@ class Workload:
         windows: Mapping[str, float],
         selectivity: Mapping[tuple[str, str], float],
         freshness: Mapping[str, float] | None = None,
+        skew: Mapping[str, float] | None = None,
     ) -> None:
         if not isinstance(rates, Mapping) or len(rates) < 2:
             raise ConfigError(f"rates={rates!r}: expected a mapping with two streams or more")
@@ -50,6 +56,8 @@ class Workload:
         object.__setattr__(self, "windows", _check.amounts(windows, rates, argument="windows"))
         object.__setattr__(self, "selectivity", _pairs(selectivity, rates))
         object.__setattr__(self, "freshness", MappingProxyType(dict(freshness or {})))
+        skews = {name: _check.amount(each, argument=f"skew[{name!r}]") for name, each in (skew or {}).items()}
+        object.__setattr__(self, "skew", MappingProxyType(skews))
 
     @property
     def streams(self) -> tuple[str, ...]:
@@ -60,6 +68,13 @@ class Workload:
         """The selectivity of joining two disjoint sets of streams: of every pair across them."""
         others = tuple(other)
         return prod(self.selectivity.get(frozenset((own, its)), 1.0) for own in one for its in others)
+
+    def match_shares(self, join: Node) -> tuple[float, float]:
+        """The selectivity of a join for the probes of its first and of its second input."""
+        assert join.inputs is not None
+        share = self.match_share(join.inputs[0].streams, join.inputs[1].streams)
+        first, second = (min(1.0, share * self.skew.get(node.name, 1.0)) for node in join.inputs)
+        return first, second
 
     def size(self, streams: Iterable[str]) -> float:
         """Living matching combinations of these streams when everything is processed."""
@@ -75,6 +90,11 @@ class Workload:
             return 0.0
         return size * sum(self.rates[name] / self.windows[name] for name in members)
 
+    def stays(self, join: Node) -> tuple[float, float]:
+        """Seconds that a join's combinations stay: those made by its first input's new rows, its second's."""
+        assert join.inputs is not None
+        return stays(join.inputs[0].streams, join.inputs[1].streams, self.rates, self.windows)
+
     def plan(self, tree: TreeLike, *, states: Mapping[str, float] | None = None) -> Plan:
         """The plan of a tree over these streams. States between joins are as full as with everything
         processed, unless their sizes are given.
@@ -82,11 +102,7 @@ class Workload:
         parsed = parse_tree(tree)
         _same_streams(parsed, self.streams)
         sizes = {join.name: self.size(join.streams) for join in parsed.joins[:-1]}
-        shares = {
-            join.name: self.match_share(join.inputs[0].streams, join.inputs[1].streams)
-            for join in parsed.joins
-            if join.inputs is not None
-        }
+        shares = {join.name: self.match_shares(join) for join in parsed.joins}
         return Plan(
             parsed,
             rates=self.rates,

@@ -9,6 +9,7 @@ from watersmeet.plan import (
     allocate,
     choose_tree,
     every_tree,
+    flow,
     parse_tree,
     probes_per_s,
     saturation,
@@ -113,6 +114,42 @@ def test_the_steady_throughput_is_never_below_that_of_a_heuristic() -> None:
         assert best.throughput >= max(heuristics) * (1 - 1e-9)
         gains.append(best.throughput / max(heuristics))
     assert float(np.mean(gains)) > 1.5
+
+
+def test_withdrawing_finds_what_a_general_optimiser_finds_from_many_starts() -> None:
+    from scipy.optimize import minimize
+
+    from watersmeet.plan.withdraw import _Model, withdraw
+
+    rng = np.random.default_rng(6)
+    for _ in range(6):
+        work = random_workload(rng, 4)
+        tree = parse_tree(list(every_tree("ABCD"))[int(rng.integers(15))])
+        budget = rng.uniform(0.2, 0.6) * saturation(work.plan(tree)).budget
+        probes = withdraw(work, tree, budget)
+        own = flow(settle(work, work.plan(tree), probes), probes).throughput
+        model = _Model(work, tree)
+        for _ in range(6):
+            found = minimize(
+                lambda shares, model=model, own=own: -model.at(list(shares)).throughput / own,
+                rng.random(6),
+                jac=lambda shares, model=model, own=own: -np.array(model.at(list(shares)).gains) / own,
+                bounds=[(0, 1)] * 6,
+                constraints=[
+                    {
+                        "type": "ineq",
+                        "fun": lambda shares, model=model, most=budget: (
+                            1 - model.at(list(shares)).cost / most
+                        ),
+                        "jac": lambda shares, model=model, most=budget: (
+                            -np.array(model.at(list(shares)).costs) / most
+                        ),
+                    }
+                ],
+                method="SLSQP",
+            )
+            if model.at(list(np.clip(found.x, 0, 1))).cost <= budget * 1.001:
+                assert -found.fun <= 1.02
 
 
 def test_with_the_whole_budget_the_steady_state_is_the_full_join() -> None:
