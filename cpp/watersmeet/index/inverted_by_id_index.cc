@@ -161,7 +161,7 @@ class InvertedByIdIndex final : public Index {
 
 std::unique_ptr<Index> make_inverted_by_id_index(const Window& window, const Term& term) {
   // Rows that share nothing match too: there is nothing to look up.
-  if (term.is_weighted() && !(term.at_least > 0)) return make_scan_index(window, term);
+  if (!term.is_set() || (term.is_weighted() && !(term.at_least > 0))) return make_scan_index(window, term);
   return std::make_unique<InvertedByIdIndex>(window, term);
 }
 

@@ -192,6 +192,7 @@ class InvertedIndex final : public Index {
 }  // namespace
 
 std::unique_ptr<Index> make_inverted_index(const Window& window, const Term& term, MergeKind merge) {
+  if (!term.is_set()) return make_scan_index(window, term);
   if (term.is_weighted()) return make_weighted_index(window, term, merge);
   return std::make_unique<InvertedIndex>(window, term, merge);
 }

@@ -92,8 +92,8 @@ class PostingList {
     if (capacity > 0) {
       data = static_cast<Position*>(std::malloc(capacity * entry_bytes(weighted)));
       if (data == nullptr) throw std::bad_alloc();
-      std::memcpy(data, data_ + begin_, size() * sizeof(Position));
-      if (weighted) {
+      if (!empty()) std::memcpy(data, data_ + begin_, size() * sizeof(Position));
+      if (weighted && !empty()) {
         std::memcpy(weights_of(data, capacity), weights_of(data_, capacity_) + begin_, size() * sizeof(float));
       }
     }

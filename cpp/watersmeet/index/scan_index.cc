@@ -11,9 +11,10 @@
 
 #include "watersmeet/base/hash.h"
 #include "watersmeet/base/sliding_array.h"
+#include "watersmeet/index/distance_index.h"
 #include "watersmeet/index/index.h"
 #include "watersmeet/index/row_output.h"
-#include "watersmeet/merge/clones.h"
+#include "watersmeet/base/clones.h"
 #include "watersmeet/predicate/verify.h"
 
 namespace watersmeet {
@@ -187,6 +188,7 @@ class ScanIndex final : public Index {
 }  // namespace
 
 std::unique_ptr<Index> make_scan_index(const Window& window, const Term& term) {
+  if (term.kind == TermKind::kDistance) return make_distance_index(window, term);
   return std::make_unique<ScanIndex>(window, term);
 }
 

@@ -17,7 +17,7 @@
 #include "watersmeet/index/posting_lists.h"
 #include "watersmeet/index/row_output.h"
 #include "watersmeet/index/weighted_index.h"
-#include "watersmeet/merge/clones.h"
+#include "watersmeet/base/clones.h"
 #include "watersmeet/merge/merge.h"
 #include "watersmeet/predicate/verify.h"
 

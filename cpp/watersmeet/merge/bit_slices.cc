@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-#include "watersmeet/merge/clones.h"
+#include "watersmeet/base/clones.h"
 
 namespace watersmeet {
 namespace {

@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "watersmeet/tuple/column.h"
+
 namespace watersmeet {
 
 enum class TermKind : std::uint8_t {
@@ -23,6 +25,15 @@ enum class TermKind : std::uint8_t {
   kJaccard,
   kDot,
   kCosine,
+  kDistance,
+};
+
+// How far apart two vectors are. With a and b of n elements:
+enum class Metric : std::uint8_t {
+  kMeanAbs,  // sum |a - b| / n
+  kL2,       // sqrt(sum (a - b)^2)
+  kCosine,   // 1 - a.b / (|a| |b|); a vector of zeros matches nothing
+  kHamming,  // bits in which they differ
 };
 
 struct Term {
@@ -33,8 +44,13 @@ struct Term {
   std::uint64_t within_integer = 0;
   double within_real = 0;
   bool real = false;
+  // distance: of vectors of `width` elements each.
+  Metric metric = Metric::kMeanAbs;
+  double at_most = 0;
+  Element element = Element::kByte;
+  std::size_t width = 0;
 
-  [[nodiscard]] bool is_set() const { return kind >= TermKind::kOverlap; }
+  [[nodiscard]] bool is_set() const { return kind >= TermKind::kOverlap && kind <= TermKind::kCosine; }
   [[nodiscard]] bool is_weighted() const { return kind == TermKind::kDot || kind == TermKind::kCosine; }
 };
 

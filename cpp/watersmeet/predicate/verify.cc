@@ -6,6 +6,8 @@
 #include <variant>
 #include <vector>
 
+#include "watersmeet/predicate/distance.h"
+
 namespace watersmeet {
 namespace {
 
@@ -54,6 +56,19 @@ void for_each_shared(std::span<const Code> own, std::span<const Code> other, Vis
     a += own_code <= other_code;
     b += other_code <= own_code;
   }
+}
+
+// The test of a term, kept for the pairs to come: terms change seldom.
+const DistanceTest& distance_test(const Term& term) {
+  static thread_local Term known;
+  static thread_local DistanceTest test{Term{}};
+  const bool same = known.kind == TermKind::kDistance && known.metric == term.metric &&
+                    known.at_most == term.at_most && known.element == term.element && known.width == term.width;
+  if (!same) {
+    test = DistanceTest(term);
+    known = term;
+  }
+  return test;
 }
 
 // The sum that every index agrees on, whatever codes the items got.
@@ -127,6 +142,8 @@ bool satisfies(const Term& term, const Column& own, Seq own_row, const Column& o
     case TermKind::kDot:
     case TermKind::kCosine:
       return satisfies_weighted(term, std::get<SetColumn>(own), own_row, std::get<SetColumn>(other), other_row);
+    case TermKind::kDistance:
+      return distance_test(term)(std::get<VectorColumn>(own), own_row, std::get<VectorColumn>(other), other_row);
     default:
       return satisfies_set(term, std::get<SetColumn>(own), own_row, std::get<SetColumn>(other), other_row,
                            own_is_left);

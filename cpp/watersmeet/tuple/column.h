@@ -93,4 +93,45 @@ class SetColumn {
   }
 };
 
+// What vectors are made of.
+enum class Element : std::uint8_t {
+  kByte,   // uint8
+  kFloat,  // float
+  kReal,   // double
+  kWord,   // int64, compared bit by bit
+};
+
+[[nodiscard]] constexpr std::size_t element_bytes(Element element) {
+  return element == Element::kByte ? 1 : element == Element::kFloat ? 4 : 8;
+}
+
+// Vectors of one width, end to end.
+class VectorColumn {
+ public:
+  VectorColumn(Element element_kind, std::size_t elements)
+      : element(element_kind), width(elements), row_bytes(elements * element_bytes(element_kind)) {}
+
+  Element element;
+  std::size_t width;      // elements of a vector
+  std::size_t row_bytes;
+  SlidingArray<std::uint8_t> data;   // row r from r * row_bytes on
+  SlidingArray<double> squares;      // sum of the squared elements of each row, correctly rounded; 0 for kWord
+
+  [[nodiscard]] const std::uint8_t* at(Seq row) const { return data.at(row * row_bytes); }
+
+  void drop_front_to(Seq row) {
+    data.drop_front_to(row * row_bytes);
+    squares.drop_front_to(row);
+  }
+  void truncate_to(Seq row) {
+    data.truncate_to(row * row_bytes);
+    squares.truncate_to(row);
+  }
+  void reset(Seq row) {
+    data.reset(row * row_bytes);
+    squares.reset(row);
+  }
+  [[nodiscard]] std::size_t bytes() const { return data.bytes() + squares.bytes(); }
+};
+
 }  // namespace watersmeet

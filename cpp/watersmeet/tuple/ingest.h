@@ -55,6 +55,10 @@ void append_numbers(const ArrowView& view, bool real, NumberColumn& column, std:
 void append_sets(const ArrowView& view, const ArrowView* weights, const TermCoding& coding, SetColumn& column,
                  std::uint8_t* joinable);
 
+// Vectors of the column's width: fixed-size binaries, or fixed-size lists of numbers. A row with a NaN or infinite
+// element matches nothing; a null element, or an integer beyond 2^52 where elements are doubles, is an error.
+void append_vectors(const ArrowView& view, VectorColumn& column, std::uint8_t* joinable);
+
 // Gives back the interner's references of rows [first, last).
 void release_keys(const TermCoding& coding, const KeyColumn& column, Seq first, Seq last);
 void release_sets(const TermCoding& coding, const SetColumn& column, Seq first, Seq last);

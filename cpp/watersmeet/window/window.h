@@ -24,7 +24,7 @@
 
 namespace watersmeet {
 
-using Column = std::variant<KeyColumn, NumberColumn, SetColumn>;
+using Column = std::variant<KeyColumn, NumberColumn, SetColumn, VectorColumn>;
 
 // A stretch of a window: rows [first, next basic window's first).
 struct BasicWindow {

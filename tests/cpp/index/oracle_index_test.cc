@@ -20,7 +20,11 @@ Maker inverted(MergeKind merge) {
 
 Term random_term(Random& random, bool sets) {
   if (!sets) {
-    switch (below(random, 3)) {
+    switch (below(random, 4)) {
+      case 2: {
+        const std::size_t width = below(random, 16) == 0 ? 1'100 : 30;
+        return {.kind = TermKind::kDistance, .metric = Metric::kMeanAbs, .at_most = 6.6, .width = width};
+      }
       case 0:
         return {.kind = TermKind::kEqual};
       case 1:

@@ -29,6 +29,8 @@ struct Shape {
     window.columns.emplace_back(KeyColumn{});
   } else if (term.kind == TermKind::kBand) {
     window.columns.emplace_back(NumberColumn{});
+  } else if (term.kind == TermKind::kDistance) {
+    window.columns.emplace_back(VectorColumn(term.element, term.width));
   } else {
     window.columns.emplace_back(SetColumn{});
     std::get<SetColumn>(window.columns[0]).weighted = term.is_weighted();
@@ -65,6 +67,11 @@ inline void append_row(Window& window, const Term& term, const Shape& shape, Ran
     const auto value = static_cast<std::int64_t>(below(random, shape.domain));
     std::get<NumberColumn>(window.columns[0])
         .words.push_back(term.real ? std::bit_cast<std::int64_t>(static_cast<double>(value) / 2) : value);
+  } else if (term.kind == TermKind::kDistance) {
+    auto& vectors = std::get<VectorColumn>(window.columns[0]);
+    std::uint8_t* out = vectors.data.extend(vectors.row_bytes);
+    for (std::size_t at = 0; at < vectors.row_bytes; ++at) out[at] = static_cast<std::uint8_t>(below(random, 20));
+    vectors.squares.push_back(0);
   } else {
     std::vector<Code> items;
     const std::uint64_t size = joinable ? below(random, shape.max_set + 1) : 0;
