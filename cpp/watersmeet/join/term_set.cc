@@ -22,6 +22,7 @@ namespace {
 [[nodiscard]] Column make_column(const Term& term) {
   if (term.kind == TermKind::kEqual) return KeyColumn{};
   if (term.kind == TermKind::kBand) return NumberColumn{};
+  if (term.kind == TermKind::kDistance) return VectorColumn(term.element, term.width);
   SetColumn sets;
   sets.weighted = term.is_weighted();
   return sets;
@@ -30,6 +31,7 @@ namespace {
 [[nodiscard]] Seq end_of(const Column& column) {
   if (const auto* keys = std::get_if<KeyColumn>(&column)) return keys->words.end();
   if (const auto* numbers = std::get_if<NumberColumn>(&column)) return numbers->words.end();
+  if (const auto* vectors = std::get_if<VectorColumn>(&column)) return vectors->squares.end();
   return std::get<SetColumn>(column).starts.end();
 }
 
@@ -39,6 +41,7 @@ void append_values(const TermConfig& config, const TermCoding& coding, const std
   if (auto* numbers = std::get_if<NumberColumn>(&column)) {
     return append_numbers(views[0], config.term.real, *numbers, joinable);
   }
+  if (auto* vectors = std::get_if<VectorColumn>(&column)) return append_vectors(views[0], *vectors, joinable);
   append_sets(views[0], views.size() > 1 ? &views[1] : nullptr, coding, std::get<SetColumn>(column), joinable);
 }
 
@@ -95,6 +98,10 @@ void TermSet::append_copy(const std::vector<Column>& from, Seq row, std::vector<
       std::get<KeyColumn>(to[at]).words.push_back(word);
     } else if (const auto* numbers = std::get_if<NumberColumn>(&from[at])) {
       std::get<NumberColumn>(to[at]).words.push_back(numbers->words[row]);
+    } else if (const auto* vectors = std::get_if<VectorColumn>(&from[at])) {
+      auto& copies = std::get<VectorColumn>(to[at]);
+      copies.data.append(vectors->at(row), vectors->row_bytes);
+      copies.squares.push_back(vectors->squares[row]);
     } else {
       const auto& sets = std::get<SetColumn>(from[at]);
       for (const Code code : sets.set(row)) interner->add_reference(code);
@@ -155,6 +162,9 @@ void TermSet::save_columns(ByteWriter& writer, const std::vector<Column>& column
       writer.put_sliding(keys->words);
     } else if (const auto* numbers = std::get_if<NumberColumn>(&column)) {
       writer.put_sliding(numbers->words);
+    } else if (const auto* vectors = std::get_if<VectorColumn>(&column)) {
+      writer.put_sliding(vectors->data);
+      writer.put_sliding(vectors->squares);
     } else {
       const auto& sets = std::get<SetColumn>(column);
       writer.put_sliding(sets.starts);
@@ -226,6 +236,11 @@ void TermSet::load_columns(ByteReader& reader, std::vector<Column>& columns, Seq
     } else if (auto* numbers = std::get_if<NumberColumn>(&columns[at])) {
       reader.get_sliding(numbers->words);
       expect_rows(numbers->words, first, rows);
+    } else if (auto* vectors = std::get_if<VectorColumn>(&columns[at])) {
+      reader.get_sliding(vectors->data);
+      reader.get_sliding(vectors->squares);
+      expect_rows(vectors->squares, first, rows);
+      expect_rows(vectors->data, first * vectors->row_bytes, rows * vectors->row_bytes);
     } else {
       load_sets(reader, std::get<SetColumn>(columns[at]), *interner, first, rows);
     }

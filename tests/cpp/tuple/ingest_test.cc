@@ -156,5 +156,45 @@ TEST(Ingest, a_nan_number_is_not_joinable) {
   EXPECT_EQ(column.real(1), 1.5);
 }
 
+TEST(Ingest, vectors_come_from_binaries_and_from_lists) {
+  ArrowColumn binary("w:3", 2, {{1, 2, 3, 4, 5, 6}});
+  const auto items = column_of<std::uint8_t>("C", {1, 2, 3, 4, 5, 6});
+  ArrowColumn lists("+w:3", 2);
+  lists.child(*items);
+  for (const ArrowView& view : {binary.view(), lists.view()}) {
+    VectorColumn column(Element::kByte, 3);
+    std::vector<std::uint8_t> joinable(2, 1);
+    append_vectors(view, column, joinable.data());
+    EXPECT_EQ(column.at(1)[2], 6);
+    EXPECT_EQ(column.squares[0], 14.0);
+  }
+}
+
+TEST(Ingest, a_vector_that_is_null_or_not_finite_is_not_joinable) {
+  const auto items = column_of<double>("g", {1, 2, std::nan(""), 4, 5, 6});
+  ArrowColumn lists("+w:2", 3);
+  lists.child(*items).nulls({2});
+  VectorColumn column(Element::kReal, 2);
+  std::vector<std::uint8_t> joinable(3, 1);
+  append_vectors(lists.view(), column, joinable.data());
+  EXPECT_EQ(joinable, (std::vector<std::uint8_t>{1, 0, 0}));
+  EXPECT_EQ(column.squares.end(), 3U);
+  column.truncate_to(1);
+  EXPECT_EQ(column.data.size(), 16U);
+}
+
+TEST(Ingest, vectors_with_nulls_or_integers_too_large_are_refused) {
+  const auto items = column_of<std::int64_t>("l", {1, std::int64_t{1} << 60});
+  ArrowColumn lists("+w:2", 1);
+  lists.child(*items);
+  VectorColumn column(Element::kReal, 2);
+  std::vector<std::uint8_t> joinable(1, 1);
+  EXPECT_THROW(append_vectors(lists.view(), column, joinable.data()), SchemaError);
+  items->nulls({1});
+  EXPECT_THROW(append_vectors(lists.view(), column, joinable.data()), SchemaError);
+  VectorColumn wider(Element::kReal, 3);
+  EXPECT_THROW(append_vectors(lists.view(), wider, joinable.data()), SchemaError);
+}
+
 }  // namespace
 }  // namespace watersmeet::testing
