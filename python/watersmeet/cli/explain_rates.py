@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from watersmeet.cli.options import INDEXES, JoinOptions, choice, pair
 from watersmeet.cost import (
     Calibration,
+    DirectionLoad,
     Explanation,
     Structure,
     UnitCosts,
+    choose_structure,
     estimate_loads,
     explain_direction,
     kind_of,
+    stream_cost,
 )
 from watersmeet.errors import ConfigError
 from watersmeet.vocabulary import Predicate
@@ -49,20 +52,35 @@ def explain_from_rates(
         selectivity=told.selectivity,
     )
     asked = pair(options.index, option="--index", read=lambda word: choice(word, INDEXES, option="--index"))
+    kept = [
+        _structure(word) or choose_structure(load, unit_costs=costs).structure
+        for word, load in zip(asked, loads, strict=True)
+    ]
     names = ("left", "right")
     directions = tuple(
         explain_direction(
-            loads[window],
-            names=(names[1 - window], names[window]),
+            loads[1 - probing],
+            names=(names[probing], names[1 - probing]),
             unit_costs=costs,
-            structure=_structure(asked[window]),
-            asked=asked[window] != "auto",
+            structure=kept[1 - probing],
+            asked=asked[1 - probing] != "auto",
+            predicted=_predicted(probing, loads, (kept[0], kept[1]), costs),
         )
-        for window in (1, 0)
+        for probing in (0, 1)
     )
     facts = (f"windows of {rows[0]:,.0f} and {rows[1]:,.0f} rows at {rates[0]:g} and {rates[1]:g} rows/s",)
     title = f"left ⋈ right on {'every pair' if predicate is None else predicate}"
     return Explanation(title=title, facts=facts, directions=directions, calibrated=costs.measured)
+
+
+def _predicted(
+    stream: int,
+    loads: tuple[DirectionLoad, DirectionLoad],
+    structures: tuple[Structure, Structure],
+    costs: UnitCosts,
+) -> float | None:
+    known = all((load.kind, kept) in costs.curves for load, kept in zip(loads, structures, strict=True))
+    return stream_cost(stream, loads, structures=structures, unit_costs=costs) if known else None
 
 
 def _driver(predicate: Predicate | None) -> Predicate | None:

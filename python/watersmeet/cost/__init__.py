@@ -27,7 +27,7 @@ from watersmeet.cost.unit_costs import (
     Structure,
     UnitCosts,
 )
-from watersmeet.cost.work import DirectionLoad, Work, predicted_cost, probe_work
+from watersmeet.cost.work import DirectionLoad, Work, predicted_cost, probe_work, stream_cost
 
 if TYPE_CHECKING:
     from watersmeet.join.calibrate import calibrate
@@ -70,6 +70,7 @@ __all__ = [
     "split_memory",
     "split_memory_and_rates",
     "split_memory_by_density",
+    "stream_cost",
     "worth_switching",
 ]
 

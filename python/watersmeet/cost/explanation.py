@@ -9,7 +9,7 @@ from typing import Any
 
 from watersmeet.cost.choice import IndexChoice, choose_structure, seconds
 from watersmeet.cost.unit_costs import Structure, UnitCosts
-from watersmeet.cost.work import DirectionLoad, predicted_cost
+from watersmeet.cost.work import DirectionLoad
 
 __all__ = ["DirectionPlan", "Explanation", "explain_direction"]
 
@@ -18,9 +18,11 @@ __all__ = ["DirectionPlan", "Explanation", "explain_direction"]
 class DirectionPlan:
     """One direction: `probing` rows look into the window of `window`, kept as `structure`.
 
-    predicted   seconds of processor time per second of stream time, by the cost model; None: rates unknown
+    predicted   seconds of processor time per second of stream time for the probing stream's rows, by the cost
+                model; None: rates unknown
     measured    the same by the clock; None: nothing has run yet
-    costs       predicted cost of every structure that could serve, cheapest first
+    costs       per structure that could serve the window, what all that touches it would cost, cheapest first
+    notes       what else is known, in words
     """
 
     probing: str
@@ -32,6 +34,7 @@ class DirectionPlan:
     predicted: float | None = None
     measured: float | None = None
     costs: Mapping[Structure, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -46,21 +49,20 @@ class DirectionPlan:
             "measured_s_per_s": self.measured,
             "costs_s_per_s": dict(self.costs),
             "load": None if load is None else {name: getattr(load, name) for name in load.__slots__},
+            "notes": list(self.notes),
         }
 
     def lines(self) -> list[str]:
         """What a tree shows below the direction's name."""
         found = [f"{self.structure}, {'as asked' if self.asked else 'chosen by the cost model'}"]
-        costs = [
-            f"{word} {seconds(value)} of processor time per second"
-            for word, value in (("predicted", self.predicted), ("measured", self.measured))
-            if value is not None
-        ]
+        known = (("predicted", self.predicted), ("measured", self.measured))
+        costs = [f"{word} {seconds(value)}" for word, value in known if value is not None]
         if costs:
-            found.append(", ".join(costs))
+            found.append(f"{', '.join(costs)} of processor time per second for the rows of {self.probing}")
         if len(self.costs) > 1:
-            found.append("  ".join(f"{name} {seconds(cost)}" for name, cost in self.costs.items()))
-        return [*found, f"why: {self.reason}"]
+            listed = ", ".join(f"{name} {seconds(cost)}" for name, cost in self.costs.items())
+            found.append(f"keeping and probing that window: {listed}")
+        return [*found, f"why: {self.reason}", *self.notes]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +107,9 @@ def explain_direction(
     unit_costs: UnitCosts,
     structure: Structure | None = None,
     asked: bool = False,
+    predicted: float | None = None,
     measured: float | None = None,
+    notes: tuple[str, ...] = (),
 ) -> DirectionPlan:
     """The plan of one direction.
 
@@ -113,13 +117,8 @@ def explain_direction(
     structure   what the window is kept as; None: what the model would choose
     asked       by the user, whatever the model says
     """
-    if load is None:
-        reason = "asked for" if asked else "the usual one for this predicate; rates are not known yet"
-        return DirectionPlan(
-            probing=names[0], window=names[1], structure=structure or "scan", asked=asked, reason=reason
-        )
-    choice = choose_structure(load, unit_costs=unit_costs)
-    kept: Structure = structure or choice.structure
+    choice = None if load is None else choose_structure(load, unit_costs=unit_costs)
+    kept = structure or ("scan" if choice is None else choice.structure)
     return DirectionPlan(
         probing=names[0],
         window=names[1],
@@ -127,25 +126,18 @@ def explain_direction(
         asked=asked,
         reason=_reason(choice, kept, asked),
         load=load,
-        predicted=_predicted(load, kept, choice, unit_costs),
+        predicted=predicted,
         measured=measured,
-        costs=choice.costs,
+        costs={} if choice is None else choice.costs,
+        notes=notes,
     )
 
 
-def _predicted(
-    load: DirectionLoad, kept: Structure, choice: IndexChoice, unit_costs: UnitCosts
-) -> float | None:
-    if kept in choice.costs:
-        return choice.costs[kept]
-    if (load.kind, kept) not in unit_costs.curves:
-        return None
-    return predicted_cost(load, kept, unit_costs.of(load.kind, kept, rows=load.window_rows))
-
-
-def _reason(choice: IndexChoice, kept: Structure, asked: bool) -> str:
+def _reason(choice: IndexChoice | None, kept: Structure, asked: bool) -> str:
+    if choice is None:
+        return "asked for" if asked else "the usual one for this predicate; rates are not known yet"
     if kept == choice.structure:
         return choice.reason
     if asked:
         return f"asked for; the model would take {choice.reason}"
-    return f"changing it does not pay yet; the model would take {choice.reason}"
+    return f"changing it has not paid so far; the model would take {choice.reason}"

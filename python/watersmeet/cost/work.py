@@ -8,10 +8,10 @@ from operator import mul
 from typing import Final
 
 from watersmeet.cost import _check
-from watersmeet.cost.unit_costs import KINDS, Kind, OperationCosts, Structure
+from watersmeet.cost.unit_costs import KINDS, Kind, OperationCosts, Structure, UnitCosts
 from watersmeet.errors import ConfigError
 
-__all__ = ["DirectionLoad", "Work", "predicted_cost", "probe_work", "rebuild_cost"]
+__all__ = ["DirectionLoad", "Work", "predicted_cost", "probe_work", "rebuild_cost", "stream_cost"]
 
 _SCAN_BLOCK: Final = 64.0  # rows that a vectorised scan decides on at once
 _WORD_BITS: Final = 64.0
@@ -101,6 +101,27 @@ def predicted_cost(load: DirectionLoad, structure: Structure, costs: OperationCo
     upkeep = costs.insert + costs.expire
     nanoseconds = load.probing_rate * probe_work(load, structure).times(costs) + load.window_rate * upkeep
     return nanoseconds * _NANOSECONDS
+
+
+def stream_cost(
+    stream: int,
+    loads: tuple[DirectionLoad, DirectionLoad],
+    *,
+    structures: tuple[Structure, Structure],
+    unit_costs: UnitCosts,
+) -> float:
+    """Seconds of processor time per second for one stream's rows: reading, keeping and probing with them.
+
+    `loads[n]` is what the window of stream n has to bear, kept as `structures[n]`. predicted_cost() adds up
+    what touches one window; this is what a clock sees while one stream is pushed.
+    """
+    other = 1 - stream
+    own_load, other_load = loads[stream], loads[other]
+    own = unit_costs.of(own_load.kind, structures[stream], rows=own_load.window_rows)
+    probed = unit_costs.of(other_load.kind, structures[other], rows=other_load.window_rows)
+    taking_in = unit_costs.ingest.get(own_load.kind, 0.0) + own.insert + own.expire
+    probing = probe_work(other_load, structures[other]).times(probed)
+    return (own_load.window_rate * taking_in + other_load.probing_rate * probing) * _NANOSECONDS
 
 
 def rebuild_cost(load: DirectionLoad, costs: OperationCosts) -> float:

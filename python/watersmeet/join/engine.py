@@ -13,7 +13,9 @@ import numpy as np
 import pyarrow as pa
 
 from watersmeet.errors import WatersmeetError
+from watersmeet.join.advisor import IndexAdvisor
 from watersmeet.join.config import JoinConfig
+from watersmeet.join.counters import metrics_of
 from watersmeet.join.inputs import as_batch
 from watersmeet.join.instants import in_unit, instant
 from watersmeet.join.late import LateRows
@@ -22,6 +24,8 @@ from watersmeet.join.schema import StreamSchema
 from watersmeet.join.setup import Advanced, Call, Pushed, Setup, extended, first_setup
 from watersmeet.join.shedding import shedding_extra
 from watersmeet.join.split import split
+from watersmeet.join.stopwatch import Stopwatch
+from watersmeet.vocabulary import Metrics
 from watersmeet.vocabulary.duration import NANOSECONDS
 
 __all__ = ["Engine"]
@@ -41,6 +45,8 @@ class Engine:
         self.late = (LateRows(), LateRows())
         self.pushed = [0, 0]
         self.is_finished = False
+        self.advisor = IndexAdvisor(config, self.division)
+        self.stopwatch = Stopwatch()
 
     def push(self, side: int, source: Any, *, at: float | None = None) -> pa.Table:
         """Take a batch and give the results that it releases; an error leaves everything as it was."""
@@ -52,6 +58,8 @@ class Engine:
         batch = as_batch(source, about="batch")
         schema = self.setup.schemas[side]
         if schema is not None:
+            if self.setup.is_decided and self.advisor.is_due(batch.num_rows):
+                self._look_at_indexes()
             return self._push(side, schema.aligned(batch), at)
         before = self.setup
         schema = StreamSchema(self.config.streams[side], batch.schema, needed=self.config.columns(side))
@@ -114,16 +122,31 @@ class Engine:
             return NO_ROWS, NO_ROWS
         core_batch = intake.core_batch(batch)
         extra = {} if self.config.shed is None else shedding_extra(self.config, side, batch, at)
+        started = self.stopwatch.start(side)
         if store is None:
             left, right, late = setup.core.push(side, core_batch, setup.keep, **extra)
         else:
             left, right, late = _push_with_payload(setup, side, batch, core_batch, store, extra)
+        self.stopwatch.stop(side, started, batch=core_batch, step_ns=setup.step_ns(side))
         if self.log is not None and not setup.is_decided:
             self.log.append(Pushed(side, batch.select(intake.names), extra))
         if len(late) and self.config.streams[side].on_late == "keep":
             self.late[side].keep(batch, late - self.pushed[side])
         self.pushed[side] += count
         return left, right
+
+    def metrics(self) -> Metrics:
+        """The counters as users read them."""
+        return metrics_of(self.config.names, self.counted(), self.payload_bytes())
+
+    def stream_s(self, metrics: Metrics) -> float:
+        """Seconds of stream time since the first row."""
+        plan = self.setup.plan
+        return 0.0 if plan is None else self.stopwatch.stream_s(metrics, plan.unit_ns)
+
+    def _look_at_indexes(self) -> None:
+        metrics = self.metrics()
+        self.advisor.consider(self.setup.core, metrics, elapsed_s=self.stream_s(metrics))
 
     def trim(self) -> None:
         """Give back payload that no result can need any more."""

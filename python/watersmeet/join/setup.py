@@ -60,6 +60,10 @@ class Setup:
     keep: Keep | None
     results: Results
 
+    def step_ns(self, side: int) -> int:
+        """Nanoseconds that one step of a stream's time column is in the core."""
+        return self.plan.multipliers[side] * self.plan.unit_ns if self.plan is not None else 1
+
     @property
     def is_decided(self) -> bool:
         """Whether both streams' types are known, so that the plan is final."""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from numbers import Real
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, overload
 
 import pyarrow as pa
 
+from watersmeet.cost import Explanation
 from watersmeet.errors import ConfigError
 from watersmeet.join.config import How, Index, JoinConfig, Output, checked_config
-from watersmeet.join.counters import metrics_of
 from watersmeet.join.engine import Engine
-from watersmeet.join.explain import Explanation, explain
+from watersmeet.join.explain import explain
 from watersmeet.join.guard import Guard
 from watersmeet.join.shedding_layout import check_shed
 from watersmeet.join.snapshot import restored, snapshot
@@ -128,10 +128,20 @@ class WindowJoin:
         with self._guard:
             return self._metrics()
 
-    def explain(self) -> Explanation:
-        """Which index serves each window and why, what checks the candidates, and what it has cost so far."""
+    @overload
+    def explain(self) -> Explanation: ...
+    @overload
+    def explain(self, *, format: Literal["text", "json"]) -> str: ...
+    def explain(self, *, format: str | None = None) -> Explanation | str:  # noqa: A002  the API's word
+        """Which index serves each window and why, what checks the candidates, and what it has cost so far.
+
+        Gives a value that prints as a tree; with format="text" the tree, with "json" the same for programs.
+        """
+        if format not in (None, "text", "json"):
+            raise ConfigError(f"explain(format)={format!r}: expected 'text' or 'json'")
         with self._guard:
-            return explain(self._engine.config, self._engine.division, self._metrics())
+            found = explain(self._engine)
+        return found if format is None else found.to_json() if format == "json" else str(found)
 
     def snapshot(self) -> bytes:
         """The join as bytes, from which restore() goes on exactly where it was."""
@@ -150,8 +160,7 @@ class WindowJoin:
         return f"WindowJoin({config.names[0]!r}, {config.names[1]!r}, on={config.on}, how={config.how!r})"
 
     def _metrics(self) -> Metrics:
-        engine = self._engine
-        return metrics_of(engine.config.names, engine.counted(), engine.payload_bytes())
+        return self._engine.metrics()
 
     def _side(self, stream: str) -> int:
         side = self._sides.get(stream) if isinstance(stream, str) else None

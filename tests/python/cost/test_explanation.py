@@ -5,7 +5,15 @@ import json
 import pytest
 
 import watersmeet as wm
-from watersmeet.cost import Explanation, UnitCosts, estimate_loads, explain_direction, kind_of
+from watersmeet.cost import (
+    Explanation,
+    UnitCosts,
+    estimate_loads,
+    explain_direction,
+    kind_of,
+    predicted_cost,
+    stream_cost,
+)
 from watersmeet.errors import ConfigError
 
 
@@ -38,7 +46,7 @@ def test_what_the_user_asked_for_is_kept_and_judged() -> None:
     directions = plan("scan", asked=True).directions
     assert directions[0].structure == "scan"
     assert directions[0].reason.startswith("asked for; the model would take hash")
-    assert directions[0].predicted == directions[0].costs["scan"]
+    assert directions[0].costs["scan"] > directions[0].costs["hash"]
 
 
 def test_json_holds_what_the_tree_shows() -> None:
@@ -53,6 +61,19 @@ def test_nothing_is_predicted_without_rates() -> None:
     direction = explain_direction(None, names=("a", "b"), unit_costs=UnitCosts(), structure="hash")
     assert direction.predicted is None
     assert "rates are not known yet" in direction.reason
+
+
+def test_the_cost_of_a_stream_s_rows_and_of_a_window_add_up_to_the_same() -> None:
+    costs = UnitCosts()
+    loads = estimate_loads("equal", rates=(10, 1e5), window_rows=(100, 1e6), keys=(50, 1e5))
+    by_stream = sum(
+        stream_cost(stream, loads, structures=("hash", "scan"), unit_costs=costs) for stream in (0, 1)
+    )
+    by_window = sum(
+        predicted_cost(load, kept, costs.of("equal", kept, rows=load.window_rows))
+        for load, kept in zip(loads, ("hash", "scan"), strict=True)
+    )
+    assert by_stream == pytest.approx(by_window + (10 + 1e5) * costs.ingest["equal"] * 1e-9)
 
 
 def test_loads_are_estimated_from_keys_or_from_items() -> None:
