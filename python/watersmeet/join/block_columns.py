@@ -6,6 +6,7 @@ block, takes from each block once, and puts the values back in the order asked f
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,7 +41,7 @@ class BlockColumns:
         """Memory held by the blocks."""
         return sum(block.bytes for block in self._blocks)
 
-    def append(self, columns: list[pa.Array], rows: int) -> None:
+    def append(self, columns: Sequence[pa.Array], rows: int) -> None:
         """Add the next rows as a block."""
         if rows:
             self._blocks.append(_Block(self._end, rows, tuple(columns), _bytes(columns)))
@@ -147,5 +148,5 @@ def _may_merge(one: _Block, two: _Block) -> bool:
     return one.rows + two.rows <= _MOST_ROWS and one.bytes + two.bytes <= _MOST_BYTES
 
 
-def _bytes(columns: list[pa.Array]) -> int:
+def _bytes(columns: Sequence[pa.Array]) -> int:
     return sum(column.nbytes for column in columns)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 
 from watersmeet.errors import SchemaError
@@ -52,14 +53,19 @@ def _read(source: Any) -> pa.Table | None:
         return pa.Table.from_batches([source])
     if isinstance(source, pa.RecordBatchReader):
         return source.read_all()
+    # NumPy and pandas may change a column in place later on; Arrow data never change.
     if isinstance(source, Mapping):
-        return pa.table(dict(source))
+        return pa.table({name: _own_copy(values) for name, values in source.items()})
     if _is_pandas(source):
-        return pa.Table.from_pandas(source, preserve_index=False).replace_schema_metadata(None)
+        return pa.Table.from_pandas(source.copy(), preserve_index=False).replace_schema_metadata(None)
     if hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__"):
         table = pa.table(source)
         return table if isinstance(table, pa.Table) else None
     return None
+
+
+def _own_copy(values: Any) -> Any:
+    return values.copy() if isinstance(values, np.ndarray) else values
 
 
 def _is_pandas(source: Any) -> bool:

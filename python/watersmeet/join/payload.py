@@ -1,8 +1,8 @@
 """Payload of one stream: the rows that results may still need, gathered by row number.
 
-Values of fixed width live in growing NumPy arrays, so that a gather is one look-up per value; everything else
-lives in Arrow blocks. Rows are numbered from 0 as they are pushed. append() comes before the core sees the
-batch, since a user's function may ask for its rows at once; then either commit() or rollback().
+Values of fixed width are kept and gathered by the core; all else lives in Arrow blocks. Rows are numbered
+from 0 as they are pushed. append() comes before the core sees the batch, since a user's function may ask for
+its rows at once; then either commit() or rollback().
 """
 
 from __future__ import annotations
@@ -14,27 +14,25 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from watersmeet._core import _native
 from watersmeet.errors import SchemaError
 from watersmeet.join.block_columns import BlockColumns
-from watersmeet.join.fixed_columns import FixedColumn, is_fixed
 from watersmeet.join.layouts import gatherable_type, rewritten
 
 __all__ = ["PayloadStore", "Rows"]
 
 Rows = npt.NDArray[np.int64]
 
-_FEWEST_ROWS = 1024
-
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """One column: where it is in a batch, what it becomes, and where that is kept."""
+    """One column: where it is in a batch, and what it becomes."""
 
     place: int
     name: str
     given: pa.DataType
     kept: pa.DataType
-    fixed: FixedColumn | None  # None: in the blocks
+    width: int | None  # bytes of a value, 0 for a bit; None: in the blocks
 
 
 class PayloadStore:
@@ -45,14 +43,21 @@ class PayloadStore:
         self._columns = [_column(schema, name) for name in names]
         fields = [schema.field(c.place).with_type(c.kept) for c in self._columns]
         self.schema = pa.schema(fields)
-        self._fixed = [c.fixed for c in self._columns if c.fixed is not None]
-        boxed = [field for field, c in zip(fields, self._columns, strict=True) if c.fixed is None]
+        fixed: list[pa.Field] = []
+        boxed: list[pa.Field] = []
+        for column, field in zip(self._columns, fields, strict=True):
+            (boxed if column.width is None else fixed).append(field)
+        widths = [c.width for c in self._columns if c.width is not None]
+        self._fixed = _native.PayloadColumns(widths, first=first) if fixed else None
         self._blocks = BlockColumns(pa.schema(boxed), first) if boxed else None
-        self._base = first  # the row at index 0 of the fixed columns
-        self._head = first
-        self._end = first
-        self._before = first  # the end before the last append
-        self._capacity = 0
+        self._fixed_schema = pa.schema(fixed)
+        self._outbox = _native.Outbox()
+        self._head = self._before = self._end = first  # _before: the end before the last append
+        self._set_places()
+
+    def _set_places(self) -> None:
+        self._fixed_places = [c.place for c in self._columns if c.width is not None]
+        self._boxed = [c for c in self._columns if c.width is None]
 
     @property
     def first(self) -> int:
@@ -62,35 +67,32 @@ class PayloadStore:
     @property
     def bytes(self) -> int:
         """Memory held for these rows."""
-        held = sum(column.width * self._capacity for column in self._fixed)
-        return held + (self._blocks.bytes if self._blocks is not None else 0)
+        held = 0 if self._fixed is None else self._fixed.bytes
+        return held + (0 if self._blocks is None else self._blocks.bytes)
 
     def read_from(self, schema: pa.Schema) -> None:
         """From now on batches have these columns, the kept ones among them, in another order."""
         self._columns = [replace(c, place=schema.get_field_index(c.name)) for c in self._columns]
+        self._set_places()
 
     def append(self, batch: pa.RecordBatch) -> None:
         """Take the next rows. SchemaError, and nothing is taken, if a column cannot be kept."""
-        arrays = [self._readable(column, batch.column(column.place)) for column in self._columns]
-        self._write(arrays, batch.num_rows)
+        boxed = [self._readable(column, batch.column(column.place)) for column in self._boxed]
+        self._take_in(
+            None if self._fixed is None else batch.select(self._fixed_places), boxed, batch.num_rows
+        )
 
     def refill(self, kept: pa.Table) -> None:
         """Take rows that kept() gave."""
         for batch in kept.to_batches():
-            self._write(batch.columns, batch.num_rows)
+            fixed = None if self._fixed is None else batch.select(self._fixed_schema.names)
+            self._take_in(fixed, [batch.column(column.name) for column in self._boxed], batch.num_rows)
             self.commit()
 
-    def _write(self, arrays: Sequence[pa.Array], count: int) -> None:
+    def _take_in(self, fixed: pa.RecordBatch | None, boxed: Sequence[pa.Array], count: int) -> None:
         self._before = self._end
-        if self._fixed and self._end - self._base + count > self._capacity:
-            self._make_room(count)
-        boxed = []
-        place = self._end - self._base
-        for column, array in zip(self._columns, arrays, strict=True):
-            if column.fixed is None:
-                boxed.append(array)
-            else:
-                column.fixed.write(place, array)
+        if self._fixed is not None:
+            self._fixed.append(fixed)
         if self._blocks is not None:
             self._blocks.append(boxed, count)
         self._end += count
@@ -103,6 +105,8 @@ class PayloadStore:
 
     def rollback(self) -> None:
         """Forget what was appended last and not committed."""
+        if self._fixed is not None:
+            self._fixed.truncate(self._before)
         if self._blocks is not None:
             self._blocks.truncate(self._before)
         self._end = self._before
@@ -111,19 +115,34 @@ class PayloadStore:
         """Rows below this one are not needed any more."""
         if row > self._head:
             self._head = min(row, self._end)
+            if self._fixed is not None:
+                self._fixed.drop_before(self._head)
             if self._blocks is not None:
                 self._blocks.drop_before(self._head)
 
+    @property
+    def is_fixed(self) -> bool:
+        """Whether every column is of fixed width, so that gather_into() gives them all."""
+        return self._blocks is None
+
+    def gather_into(self, outbox: _native.Outbox, rows: Rows, *, may_miss: bool) -> None:
+        """Add the columns of fixed width to a batch on its way out."""
+        if self._fixed is not None:
+            self._fixed.gather(rows, outbox, may_miss=may_miss)
+
     def gather(self, rows: Rows, *, may_miss: bool) -> list[pa.Array | pa.ChunkedArray]:
         """The columns of these rows, in order; with `may_miss` a row of -1 is null in every column."""
-        missing = None
-        if may_miss:
-            missing = rows < 0
-            if not missing.any():
-                missing = None
-        index = rows - self._base
-        boxed = iter(() if self._blocks is None else self._blocks.gather(rows, missing))
-        return [next(boxed) if c.fixed is None else c.fixed.take(index, missing) for c in self._columns]
+        fixed: list[pa.Array] = []
+        if self._fixed is not None:
+            self._outbox.begin(len(rows), len(self._fixed_schema))
+            self._fixed.gather(rows, self._outbox, may_miss=may_miss)
+            fixed = pa.RecordBatch._import_from_c(self._outbox.address, self._fixed_schema).columns
+        if self._blocks is None:
+            return fixed
+        missing = rows < 0 if may_miss else None
+        boxed = self._blocks.gather(rows, missing if missing is not None and missing.any() else None)
+        both = {True: iter(boxed), False: iter(fixed)}
+        return [next(both[column.width is None]) for column in self._columns]
 
     def table(self, rows: Rows) -> pa.Table:
         """The rows as a table."""
@@ -141,17 +160,16 @@ class PayloadStore:
         except pa.ArrowException as error:
             raise SchemaError(f"{self._about}: column {column.name!r}: {error}") from error
 
-    def _make_room(self, count: int) -> None:
-        """Move the rows still needed to the front of larger, or of smaller, arrays."""
-        live = self._end - self._head
-        self._capacity = max(2 * live + count, live + 2 * count, _FEWEST_ROWS)
-        for column in self._fixed:
-            column.move(self._head - self._base, live, self._capacity)
-        self._base = self._head
-
 
 def _column(schema: pa.Schema, name: str) -> _Column:
     place = schema.get_field_index(name)
     given = schema.field(place).type
     kept = gatherable_type(given)
-    return _Column(place, name, given, kept, FixedColumn(kept) if is_fixed(kept) else None)
+    return _Column(place, name, given, kept, _width(kept))
+
+
+def _width(kind: pa.DataType) -> int | None:
+    """How many bytes a value is, 0 for a bit; None where values differ in size."""
+    if pa.types.is_boolean(kind):
+        return 0
+    return kind.bit_width // 8 if pa.types.is_primitive(kind) or pa.types.is_decimal(kind) else None

@@ -6,13 +6,13 @@ from typing import Final
 
 import pyarrow as pa
 
+from watersmeet._core import _native
 from watersmeet.errors import SchemaError
 from watersmeet.join.config import JoinConfig
 from watersmeet.join.payload import PayloadStore, Rows
 
 __all__ = ["Results", "output_schema", "row_schema", "row_table"]
 
-_INT64: Final = pa.int64()
 _ONE_SIDED: Final = ("semi", "anti")
 # Whose row may be missing from a result.
 _MISSING: Final = {"left": (False, True), "right": (True, False), "full": (True, True)}
@@ -21,7 +21,7 @@ _MISSING: Final = {"left": (False, True), "right": (True, False), "full": (True,
 def row_schema(how: str) -> pa.Schema:
     """The columns of output="rows"."""
     names = ["left_row"] if how in _ONE_SIDED else ["left_row", "right_row"]
-    return pa.schema([(name, _INT64) for name in names])
+    return pa.schema([(name, pa.int64()) for name in names])
 
 
 def output_schema(config: JoinConfig, left: pa.Schema | None, right: pa.Schema | None) -> pa.Schema:
@@ -46,19 +46,15 @@ def _field(field: pa.Field, name: str, may_miss: bool) -> pa.Field:
     return pa.field(name, field.type, nullable=field.nullable or may_miss)
 
 
-def row_table(schema: pa.Schema, how: str, rows: tuple[Rows, Rows]) -> pa.Table:
-    """Row numbers as a table, over the memory of the arrays given; -1 becomes null."""
-    missing = _MISSING.get(how, (False, False))
-    sides = zip(rows, missing, strict=True) if how not in _ONE_SIDED else ((rows[0], False),)
-    return pa.Table.from_arrays([_numbers(own, may_miss) for own, may_miss in sides], schema=schema)
-
-
-def _numbers(rows: Rows, may_miss: bool) -> pa.Array:
-    if may_miss:
-        missing = rows < 0
-        if missing.any():
-            return pa.array(rows, mask=missing)
-    return pa.Array.from_buffers(_INT64, len(rows), [None, pa.py_buffer(rows)], 0)
+def row_table(schema: pa.Schema, rows: tuple[Rows, Rows], outbox: _native.Outbox) -> pa.Table:
+    """Row numbers as a table of one or both columns; -1 becomes null."""
+    if len(schema) == 2:
+        address = outbox.pairs(*rows)
+    else:
+        outbox.begin(len(rows[0]), 1)
+        outbox.add_rows(rows[0])
+        address = outbox.address
+    return pa.Table.from_batches([pa.RecordBatch._import_from_c(address, schema)])
 
 
 class Results:
@@ -66,11 +62,11 @@ class Results:
 
     def __init__(self, config: JoinConfig, schemas: tuple[pa.Schema | None, pa.Schema | None]) -> None:
         """`schemas` are those of the stores: what is gathered, in the types in which it is kept."""
-        self._how = config.how
         self._as_rows = config.output == "rows"
         self._sides = (0,) if config.how in _ONE_SIDED else (0, 1)
         self._missing = _MISSING.get(config.how, (False, False))
         self.schema = row_schema(config.how) if self._as_rows else output_schema(config, *schemas)
+        self._outbox = _native.Outbox()
         self._nothing = self.schema.empty_table()
 
     def table(
@@ -80,10 +76,16 @@ class Results:
         if len(rows[0]) == 0:
             return self._nothing
         if self._as_rows:
-            return row_table(self.schema, self._how, rows)
-        arrays = []
-        for side in self._sides:
-            store = stores[side]
-            if store is not None:
-                arrays += store.gather(rows[side], may_miss=self._missing[side])
+            return row_table(self.schema, rows, self._outbox)
+        sides = [
+            (store, rows[side], self._missing[side])
+            for side, store in enumerate(stores)
+            if store is not None and side in self._sides
+        ]
+        if all(store.is_fixed for store, _, _ in sides):
+            self._outbox.begin(len(rows[0]), len(self.schema))
+            for store, own, may_miss in sides:
+                store.gather_into(self._outbox, own, may_miss=may_miss)
+            return pa.Table.from_batches([pa.RecordBatch._import_from_c(self._outbox.address, self.schema)])
+        arrays = [column for store, own, miss in sides for column in store.gather(own, may_miss=miss)]
         return pa.Table.from_arrays(arrays, schema=self.schema)

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from watersmeet._core import _native
 from watersmeet.errors import ConfigError, SchemaError
 from watersmeet.join.block_columns import taken
 from watersmeet.join.config import How, Index, JoinConfig, Output, checked_config, pair_of
@@ -104,7 +105,7 @@ def _join(config: JoinConfig, tables: tuple[pa.Table, pa.Table]) -> pa.Table:
     if not in_order:
         rows = _ordered(rows, _instants(engine, (left, right)))
     if shown[0] is None or shown[1] is None:
-        return row_table(schema, config.how, rows)
+        return row_table(schema, rows, _native.Outbox())
     return _gathered(schema, (shown[0], shown[1]), rows)
 
 

@@ -1,0 +1,264 @@
+#include "watersmeet/tuple/payload.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <functional>
+#include <new>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "watersmeet/base/errors.h"
+
+namespace watersmeet {
+namespace {
+
+constexpr std::size_t kLine = 64;
+constexpr std::size_t kChunkBytes = std::size_t{1} << 21;  // a huge page
+// Rows worked on at once: their records, and the values on the other side, stay in the first-level cache.
+constexpr std::size_t kPiece = 128;
+// Records of up to so many lines are asked for ahead.
+constexpr std::size_t kPrefetchLines = 4;
+
+struct Bytes16 {
+  std::uint64_t words[2];
+};
+struct Bytes32 {
+  std::uint64_t words[4];
+};
+
+[[nodiscard]] bool bit(const void* bits, std::int64_t place) {
+  return ((static_cast<const std::uint8_t*>(bits)[place >> 3] >> (place & 7)) & 1) != 0;
+}
+
+void set_bit(std::uint8_t* bits, std::size_t place) {
+  bits[place >> 3] = static_cast<std::uint8_t>(bits[place >> 3] | (1U << (place & 7)));
+}
+
+[[nodiscard]] bool has_nulls(const ArrowArray& column) {
+  return column.null_count != 0 && column.buffers[0] != nullptr;
+}
+
+// Calls work(Value{}) with the type that has so many bytes.
+template <class Work>
+void with_width(std::size_t width, const Work& work) {
+  switch (width) {
+    case 1:
+      return work(std::uint8_t{});
+    case 2:
+      return work(std::uint16_t{});
+    case 4:
+      return work(std::uint32_t{});
+    case 8:
+      return work(std::uint64_t{});
+    case 16:
+      return work(Bytes16{});
+    default:
+      return work(Bytes32{});
+  }
+}
+
+}  // namespace
+
+struct Payload::Piece {
+  std::size_t count = 0;
+  std::array<const std::byte*, kPiece> records;  // null where the row is missing
+  std::array<const std::uint8_t*, kPiece> valid;
+};
+
+Payload::Payload(std::vector<std::size_t> widths, std::int64_t first)
+    : widths_(std::move(widths)), offsets_(widths_.size()), end_(first) {
+  std::vector<std::size_t> order(widths_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::greater<>(), [this](std::size_t column) { return widths_[column]; });
+  for (const std::size_t column : order) {  // widest first, so that every value is aligned
+    const std::size_t width = std::max<std::size_t>(widths_[column], 1);  // a bit is kept as a byte
+    if (width > 32 || !std::has_single_bit(width)) throw SchemaError("payload of an odd width");
+    offsets_[column] = stride_;
+    stride_ += width;
+  }
+  stride_ = std::max<std::size_t>((stride_ + 7) / 8 * 8, 8);
+  shift_ = std::max(0, static_cast<int>(std::bit_width(kChunkBytes / stride_)) - 1);
+  first_chunk_ = first >> shift_;
+}
+
+Payload::Chunk Payload::new_chunk() {
+  if (!spare_.empty()) {
+    Chunk chunk = std::move(spare_.back());
+    spare_.pop_back();
+    chunk.valid.clear();
+    return chunk;
+  }
+  const std::size_t needed = (stride_ << shift_) + kLine;
+  const std::size_t bytes = (needed + kChunkBytes - 1) / kChunkBytes * kChunkBytes;
+  Chunk chunk;
+  chunk.records.reset(static_cast<std::byte*>(std::aligned_alloc(kChunkBytes, bytes)));
+  if (chunk.records == nullptr) throw std::bad_alloc();
+  // A small join stays within its first chunk, and needs only the pages that it touches.
+  if (!chunks_.empty()) ::madvise(chunk.records.get(), bytes, MADV_HUGEPAGE);
+  return chunk;
+}
+
+void Payload::append(const ArrowArray& batch) {
+  if (batch.n_children != static_cast<std::int64_t>(widths_.size())) {
+    throw SchemaError("payload with another number of columns");
+  }
+  for (std::int64_t column = 0; column < batch.n_children && batch.length > 0; ++column) {
+    const ArrowArray& values = *batch.children[column];
+    if (values.n_buffers != 2 || values.buffers[1] == nullptr)
+      throw SchemaError("payload without its values");
+  }
+  const std::int64_t chunk_rows = std::int64_t{1} << shift_;
+  while (((end_ + batch.length - 1) >> shift_) - first_chunk_ >= static_cast<std::int64_t>(chunks_.size())) {
+    chunks_.push_back(new_chunk());
+  }
+  for (std::int64_t from = 0; from < batch.length;) {
+    const std::int64_t room = chunk_rows - (end_ & (chunk_rows - 1));
+    const std::int64_t count = std::min({room, batch.length - from, static_cast<std::int64_t>(kPiece)});
+    append_stretch(batch, from, static_cast<std::size_t>(count));
+    from += count;
+    end_ += count;
+  }
+}
+
+// Takes `count` rows, which lie in one chunk, from row `from` of the batch on.
+void Payload::append_stretch(const ArrowArray& batch, std::int64_t from, std::size_t count) {
+  Chunk& chunk = chunks_[static_cast<std::size_t>((end_ >> shift_) - first_chunk_)];
+  const auto place = static_cast<std::size_t>(end_ & ((std::int64_t{1} << shift_) - 1));
+  for (std::size_t column = 0; column < widths_.size(); ++column) {
+    write_values(batch, from, count, column, chunk.records.get() + place * stride_ + offsets_[column]);
+    if (has_nulls(*batch.children[column]) || !chunk.valid.empty())
+      write_nulls(batch, from, count, column, chunk);
+  }
+}
+
+void Payload::write_values(const ArrowArray& batch, std::int64_t from, std::size_t count, std::size_t column,
+                           std::byte* record) const {
+  const ArrowArray& values = *batch.children[column];
+  const std::int64_t first = values.offset + batch.offset + from;
+  if (widths_[column] == 0) {
+    for (std::size_t row = 0; row < count; ++row, record += stride_) {
+      *record = std::byte{bit(values.buffers[1], first + static_cast<std::int64_t>(row))};
+    }
+    return;
+  }
+  with_width(widths_[column], [&](auto value) {
+    const auto* source = static_cast<const std::byte*>(values.buffers[1]);
+    source += static_cast<std::size_t>(first) * sizeof(value);
+    for (std::size_t row = 0; row < count; ++row, record += stride_, source += sizeof(value)) {
+      std::memcpy(record, source, sizeof(value));
+    }
+  });
+}
+
+void Payload::write_nulls(const ArrowArray& batch, std::int64_t from, std::size_t count, std::size_t column,
+                          Chunk& chunk) {
+  const ArrowArray& values = *batch.children[column];
+  if (chunk.valid.empty()) chunk.valid.assign(widths_.size() << shift_, 1);
+  nullable_ = true;
+  const auto place = static_cast<std::size_t>(end_ & ((std::int64_t{1} << shift_) - 1));
+  const std::int64_t first = values.offset + batch.offset + from;
+  for (std::size_t row = 0; row < count; ++row) {
+    const bool valid = !has_nulls(values) || bit(values.buffers[0], first + static_cast<std::int64_t>(row));
+    chunk.valid[(place + row) * widths_.size() + column] = valid ? 1 : 0;
+  }
+}
+
+void Payload::truncate(std::int64_t end) { end_ = end; }
+
+void Payload::drop_before(std::int64_t row) {
+  while (!chunks_.empty() && (first_chunk_ + 1) << shift_ <= std::min(row, end_)) {
+    if (spare_.size() < 2) spare_.push_back(std::move(chunks_.front()));
+    chunks_.pop_front();
+    ++first_chunk_;
+  }
+}
+
+std::size_t Payload::bytes() const {
+  const std::size_t rows = chunks_.empty() ? 0 : static_cast<std::size_t>(end_ - first());
+  std::size_t marks = 0;
+  for (const Chunk& chunk : chunks_) marks += chunk.valid.size();
+  return rows * stride_ + marks;
+}
+
+// Notes where the records are, and asks memory for them.
+void Payload::find(std::span<const std::int64_t> rows, bool missing, Piece& piece) const {
+  const std::int64_t held = first();
+  const std::int64_t mask = (std::int64_t{1} << shift_) - 1;
+  piece.count = rows.size();
+  for (std::size_t at = 0; at < rows.size(); ++at) {
+    const std::int64_t row = rows[at];
+    piece.records[at] = nullptr;
+    piece.valid[at] = nullptr;
+    if (row < held || row >= end_) {
+      if (row < 0 && missing) continue;
+      throw SchemaError("row " + std::to_string(row) + " is not kept");
+    }
+    const Chunk& chunk = chunks_[static_cast<std::size_t>((row >> shift_) - first_chunk_)];
+    const auto place = static_cast<std::size_t>(row & mask);
+    const std::byte* record = chunk.records.get() + place * stride_;
+    piece.records[at] = record;
+    for (std::size_t byte = 0; byte < std::min(stride_, kPrefetchLines * kLine); byte += kLine) {
+      __builtin_prefetch(record + byte);
+    }
+    if (!chunk.valid.empty()) piece.valid[at] = chunk.valid.data() + place * widths_.size();
+  }
+}
+
+void Payload::gather(std::span<const std::int64_t> rows, bool may_miss, ArrowOut& out) const {
+  const bool missing = may_miss && std::ranges::any_of(rows, [](std::int64_t row) { return row < 0; });
+  std::vector<ArrowOut::Column> targets;
+  for (const std::size_t width : widths_) {
+    const std::size_t bytes = width == 0 ? (rows.size() + 7) / 8 : width * rows.size();
+    targets.push_back(out.add(bytes, missing || nullable_));
+    if (width == 0) std::memset(targets.back().values, 0, bytes);
+  }
+  std::array<Piece, 2> pieces;  // one is on its way from memory while the other is copied
+  const auto piece_rows = [&](std::size_t begin) {
+    return rows.subspan(begin, std::min(kPiece, rows.size() - begin));
+  };
+  if (!rows.empty()) find(piece_rows(0), missing, pieces[0]);
+  std::size_t turn = 0;
+  for (std::size_t begin = 0; begin < rows.size(); begin += kPiece, turn ^= 1) {
+    const std::size_t next = begin + kPiece;
+    if (next < rows.size()) find(piece_rows(next), missing, pieces[turn ^ 1]);
+    for (std::size_t column = 0; column < widths_.size(); ++column) {
+      gather_column(pieces[turn], column, begin, targets[column]);
+    }
+  }
+}
+
+// Copies one column of a piece to the rows from `begin` on.
+void Payload::gather_column(const Piece& piece, std::size_t column, std::size_t begin,
+                            ArrowOut::Column target) const {
+  const std::size_t offset = offsets_[column];
+  if (widths_[column] == 0) {
+    auto* bits = reinterpret_cast<std::uint8_t*>(target.values);
+    for (std::size_t at = 0; at < piece.count; ++at) {
+      const std::byte* record = piece.records[at];
+      if (record != nullptr && record[offset] != std::byte{0}) set_bit(bits, begin + at);
+    }
+  } else {
+    with_width(widths_[column], [&](auto value) {
+      std::byte* to = target.values + begin * sizeof(value);
+      for (std::size_t at = 0; at < piece.count; ++at, to += sizeof(value)) {
+        const std::byte* record = piece.records[at];
+        value = {};
+        if (record != nullptr) std::memcpy(&value, record + offset, sizeof(value));
+        std::memcpy(to, &value, sizeof(value));
+      }
+    });
+  }
+  if (target.validity == nullptr) return;
+  for (std::size_t at = 0; at < piece.count; ++at) {
+    const std::uint8_t* valid = piece.valid[at];
+    const bool is_there = piece.records[at] != nullptr && (valid == nullptr || valid[column] != 0);
+    if (is_there) set_bit(target.validity, begin + at);
+  }
+}
+
+}  // namespace watersmeet

@@ -1,0 +1,80 @@
+// Payload of fixed width: the rows of one stream as records, and rows gathered back into columns by number.
+//
+// A result's partner lies anywhere in a large window, so what a gather costs is cache misses. Side by side in
+// a record, the values of a row share one miss; in columns each would take its own. The price is one
+// transposition per batch, in pieces that stay in the first-level cache. Invariants
+//   (1) Records of rows [first of the front chunk, end) are held, in chunks of a power of two of rows; a
+//   row's chunk
+//       and its place there are bits of its number.
+//   (2) Every batch has one column for each width given, of that many bytes per value (0: one bit).
+// Cost       append and gather O(rows x columns).
+// Threads    one caller at a time.
+// Lifetime   values are copied in and out; nothing of a caller's is held.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "watersmeet/tuple/arrow_abi.h"
+#include "watersmeet/tuple/arrow_out.h"
+
+namespace watersmeet {
+
+class Payload {
+ public:
+  Payload(std::vector<std::size_t> widths, std::int64_t first);
+
+  // Takes the next rows from a struct array, its children the columns. Throws SchemaError if they are others.
+  void append(const ArrowArray& batch);
+  // Forgets rows from `end` on.
+  void truncate(std::int64_t end);
+  // Rows below this one are not asked for any more.
+  void drop_before(std::int64_t row);
+
+  [[nodiscard]] std::size_t columns() const { return widths_.size(); }
+  [[nodiscard]] std::size_t bytes() const;
+
+  // Adds the columns of these rows to a batch that has been begun. With `may_miss` a negative row is null in
+  // every column. Throws SchemaError for a row that is not held.
+  void gather(std::span<const std::int64_t> rows, bool may_miss, ArrowOut& out) const;
+
+ private:
+  struct Free {
+    void operator()(std::byte* memory) const { std::free(memory); }
+  };
+  struct Chunk {
+    std::unique_ptr<std::byte, Free> records;
+    // A byte per row and column, 0 where it is null; empty where nothing is.
+    std::vector<std::uint8_t> valid;
+  };
+  // The records of a piece of the rows being gathered; `valid` is null where every value is.
+  struct Piece;
+
+  [[nodiscard]] std::int64_t first() const { return first_chunk_ << shift_; }
+  [[nodiscard]] Chunk new_chunk();
+  void append_stretch(const ArrowArray& batch, std::int64_t from, std::size_t count);
+  void write_values(const ArrowArray& batch, std::int64_t from, std::size_t count, std::size_t column,
+                    std::byte* record) const;
+  void write_nulls(const ArrowArray& batch, std::int64_t from, std::size_t count, std::size_t column,
+                   Chunk& chunk);
+  void find(std::span<const std::int64_t> rows, bool missing, Piece& piece) const;
+  void gather_column(const Piece& piece, std::size_t column, std::size_t begin,
+                     ArrowOut::Column target) const;
+
+  std::vector<std::size_t> widths_;
+  std::vector<std::size_t> offsets_;  // of each column's value in a record
+  std::size_t stride_ = 0;            // bytes of a record
+  int shift_ = 0;                     // a chunk holds 2^shift_ rows
+  std::deque<Chunk> chunks_;
+  std::vector<Chunk> spare_;
+  std::int64_t first_chunk_;
+  std::int64_t end_;
+  bool nullable_ = false;  // whether any value ever was null
+};
+
+}  // namespace watersmeet
