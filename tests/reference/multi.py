@@ -94,7 +94,7 @@ def rows_of(case: MultiCase, table: pa.Table) -> list[tuple[int, ...]]:
     """The row numbers of a result table."""
     if table.num_rows == 0:
         return []
-    columns = [table.column(f"{stream.name}.row").to_pylist() for stream in case.streams]
+    columns = [table.column(f"{stream.name}.row").to_pylist() for stream in case.streams]  # either output
     return list(zip(*columns, strict=True))
 
 

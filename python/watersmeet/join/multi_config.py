@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from watersmeet.errors import ConfigError
+from watersmeet.join.config import Output
 from watersmeet.plan import POLICIES, AdaptRule, Policy, Tree, TreeLike, parse_tree
 from watersmeet.vocabulary import (
     Band,
@@ -53,6 +54,7 @@ class MultiConfig:
     monitor: Span
     explore: float
     analysis: Analysis
+    output: Output = "columns"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -87,6 +89,7 @@ def checked_multi_config(
     actuate_above: float,
     explore: object,
     analysis: object,
+    output: object = "columns",
 ) -> MultiConfig:
     """The arguments as a value, or ConfigError naming the first that has no meaning."""
     given = _streams(streams)
@@ -98,6 +101,8 @@ def checked_multi_config(
         raise ConfigError(f"policy={policy!r}: expected one of {', '.join(map(repr, POLICIES))}")
     if analysis not in ("thread", "inline"):
         raise ConfigError(f"analysis={analysis!r}: expected 'thread' or 'inline'")
+    if output not in ("columns", "rows"):
+        raise ConfigError(f"output={output!r}: expected 'columns' or 'rows'")
     period = parse_span(monitor, argument="monitor", rows=False)
     if period.amount <= 0:
         raise ConfigError(f"monitor={monitor!r}: expected a span longer than nothing")
@@ -112,6 +117,7 @@ def checked_multi_config(
         monitor=period,
         explore=_share(explore),
         analysis=analysis,
+        output=output,
     )
 
 

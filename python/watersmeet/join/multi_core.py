@@ -56,6 +56,12 @@ class CorePlan:
         arrays = handed_over(batch, self.handovers(stream), about=schema.about)
         return pa.RecordBatch.from_arrays(arrays.columns, names=[str(at) for at in range(arrays.num_columns)])
 
+    @property
+    def is_opaque(self) -> bool:
+        """Whether candidates are shown to functions or exact bands, which need the rows' columns."""
+        terms = [term for pair in self.terms for term in pair]
+        return any(pair.functions for pair in self.config.pairs) or any(term.exact for term in terms)
+
     def step_ns(self, stream: int) -> int:
         """The unit of a stream's time column."""
         schema = self.schemas[stream]

@@ -7,8 +7,9 @@ be used is refused at once. One caller at a time (guard.py).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 
 from watersmeet.errors import WatersmeetError
@@ -25,6 +26,8 @@ from watersmeet.vocabulary.duration import INT64_MAX, INT64_MIN
 
 __all__ = ["MultiEngine", "Running"]
 
+_ROW: Final = "\0row"  # no column of a user's has such a name
+
 
 class Running:
     """The core with what belongs to it: made once all streams are known."""
@@ -34,14 +37,13 @@ class Running:
         rationed = config.budget is not None
         fresh = any(stream.freshness is not None for stream in config.streams)
         self.core: Any = plan.new_core(config.tree, track_ages=rationed or fresh)
-        self.stores = [_store(schema) for schema in plan.schemas]
+        needs_all = config.output == "columns" or plan.is_opaque
+        self.stores = [_store(schema, rows_only=not needs_all) for schema in plan.schemas]
         self.keep: KeepPairs | None = make_keep_pairs(plan, self.stores)
         adapts = rationed or (config.free_tree and self.keep is None and len(config.streams) > 2)
         self.control = Control(config, plan.unit_ns, self.core) if adapts else None
-        fields = []
-        for stream, store in zip(config.streams, self.stores, strict=True):
-            fields += [field.with_name(f"{stream.name}.{field.name}") for field in store.schema]
-        self.schema = pa.schema(fields)
+        self._as_rows = config.output == "rows"
+        self.schema = _output_schema(config, self.stores)
 
     def push(self, stream: int, batch: pa.RecordBatch, watermark: int | None) -> pa.Table:
         """Process a batch in order, and the promise that nothing older than `watermark` will come."""
@@ -97,7 +99,8 @@ class Running:
             return self.schema.empty_table()
         arrays: list[Any] = []
         for store, own in zip(self.stores, rows, strict=True):
-            arrays += store.gather(own, may_miss=False)
+            columns = store.gather(own, may_miss=False)
+            arrays += columns[-1:] if self._as_rows else columns
         return pa.Table.from_arrays(arrays, schema=self.schema)
 
     def _in_unit(self, stream: int, moment: int) -> int:
@@ -122,6 +125,8 @@ class MultiEngine:
         """Take a batch and give the results that it releases; an error leaves everything as it was."""
         self._refuse_if_finished("push")
         batch = as_batch(source, about="batch")
+        if self.config.output == "rows":
+            batch = _numbered(batch, self.arrivals[stream].rows)
         known = self.schemas[stream]
         if known is not None:
             return self._push(stream, known, known.aligned(batch))
@@ -167,7 +172,8 @@ class MultiEngine:
         out = self._accept(stream, schema, arrival)
         if arrival.late is not None and self.config.streams[stream].on_late == "keep":
             whole = range(arrival.late.num_rows)
-            self.late[stream].keep(arrival.late, pa.array(whole, pa.int64()).to_numpy())
+            kept = arrival.late.drop_columns([_ROW]) if self.config.output == "rows" else arrival.late
+            self.late[stream].keep(kept, pa.array(whole, pa.int64()).to_numpy())
         return out
 
     def _arrival(self, stream: int, schema: StreamSchema) -> ArrivalState:
@@ -230,9 +236,25 @@ class MultiEngine:
             raise WatersmeetError(f"{call}() after finish(): this join has ended")
 
 
-def _store(schema: StreamSchema | None) -> PayloadStore:
+def _store(schema: StreamSchema | None, *, rows_only: bool) -> PayloadStore:
     assert schema is not None
-    return PayloadStore(schema.schema, schema.schema.names, about=schema.about)
+    names = [_ROW] if rows_only else schema.schema.names
+    return PayloadStore(schema.schema, names, about=schema.about)
+
+
+def _numbered(batch: pa.RecordBatch, first: int) -> pa.RecordBatch:
+    """The batch with the numbers under which its rows are pushed, as its last column."""
+    numbers = pa.array(np.arange(first, first + batch.num_rows))
+    return pa.RecordBatch.from_arrays([*batch.columns, numbers], names=[*batch.schema.names, _ROW])
+
+
+def _output_schema(config: MultiConfig, stores: list[PayloadStore]) -> pa.Schema:
+    if config.output == "rows":
+        return pa.schema([(f"{name}.row", pa.int64()) for name in config.names])
+    fields = []
+    for stream, store in zip(config.streams, stores, strict=True):
+        fields += [field.with_name(f"{stream.name}.{field.name}") for field in store.schema]
+    return pa.schema(fields)
 
 
 def _none_of(schema: StreamSchema) -> pa.RecordBatch:

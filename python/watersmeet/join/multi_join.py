@@ -8,6 +8,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from watersmeet.errors import ConfigError
+from watersmeet.join.config import Output
 from watersmeet.join.guard import Guard
 from watersmeet.join.multi_config import Analysis, checked_multi_config
 from watersmeet.join.multi_engine import MultiEngine
@@ -33,6 +34,7 @@ class MultiJoin:
     actuate_above   a new plan must promise this share more to come into force
     explore         the share of the budget that goes to every half-way join alike, so that none is unknown
     analysis        "thread": planning does not hold up the data; "inline": everything follows from the input
+    output          "columns" of all streams, or "rows": "<stream>.row", counted per stream as rows are pushed
 
     A result is one row of each stream, all pairs matching, each row within its stream's window when the last
     one comes; its columns are "<stream>.<column>". Streams are pushed in any interleaving. With a budget some
@@ -53,6 +55,7 @@ class MultiJoin:
         actuate_above: float = 0.05,
         explore: float = 0.02,
         analysis: Analysis = "thread",
+        output: Output = "columns",
     ) -> None:
         config = checked_multi_config(
             streams,
@@ -65,6 +68,7 @@ class MultiJoin:
             actuate_above=actuate_above,
             explore=explore,
             analysis=analysis,
+            output=output,
         )
         self._engine = MultiEngine(config)
         self._guard = Guard()

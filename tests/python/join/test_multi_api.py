@@ -126,6 +126,18 @@ def test_rows_out_of_order_within_the_lateness_give_the_answer_of_rows_in_order(
     assert run(tables, "5s") == run(ordered, None) != []
 
 
+def test_row_numbers_survive_reordering_bad_rows_and_late_rows() -> None:
+    join = wm.MultiJoin(streams(lateness="2s", on_late="keep"), tree=(("A", "B"), "C"), on=KEY, output="rows")
+    join.push("A", batch([4, None, 3]))
+    join.push("A", batch([1, 5]))
+    assert join.late("A").column_names == ["ts", "key"]
+    join.push("B", batch([5]))
+    join.push("C", batch([5]))
+    out = join.finish()
+    assert sorted(out["A.row"].to_pylist()) == [0, 2, 4]
+    assert out.column_names == ["A.row", "B.row", "C.row"]
+
+
 def test_late_rows_are_counted_kept_or_refused() -> None:
     for on_late in ("count", "keep", "raise"):
         join = wm.MultiJoin(streams(lateness="2s", on_late=on_late), tree=(("A", "B"), "C"), on=KEY)
@@ -257,6 +269,7 @@ def test_a_function_may_not_call_the_join_that_called_it() -> None:
         ({"monitor": "5i"}, "monitor"),
         ({"analysis": "later"}, "analysis='later'"),
         ({"explore": 0.9}, "explore=0.9"),
+        ({"output": "pairs"}, "output='pairs'"),
         ({"analyse_above": -1.0}, "analyse_above=-1.0"),
     ],
 )

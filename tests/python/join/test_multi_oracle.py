@@ -22,6 +22,11 @@ def test_oracle_any_tree_equals_the_definition(block: int) -> None:
     assert sum(count > 0 for count in results) > 10
 
 
+def test_oracle_row_numbers_count_what_was_pushed() -> None:
+    for seed in range(5000, 5025):
+        check(seed, output="rows")
+
+
 def test_differential_every_tree_gives_the_same_answer() -> None:
     for seed in range(1000, 1012):
         case = draw_multi_case(seed)
