@@ -1,4 +1,5 @@
-// The two-way join: configuration by name, batches by Arrow's C data interface, results as arrays of row numbers.
+// The two-way join: configuration by name, batches by Arrow's C data interface, results as arrays of row
+// numbers.
 #include <atomic>
 #include <map>
 #include <string>
@@ -73,8 +74,8 @@ template <class Value>
 
 [[nodiscard]] Order order_kind(const std::string& name) {
   return named<Order>(
-      {{"none", Order::kNone}, {"sync-filter", Order::kSyncFilter}, {"filter-order", Order::kFilterOrder}}, name,
-      "order");
+      {{"none", Order::kNone}, {"sync-filter", Order::kSyncFilter}, {"filter-order", Order::kFilterOrder}},
+      name, "order");
 }
 
 // Bounds of time may exceed 64 bits; beyond 2^66 nothing is left to tell apart.
@@ -88,8 +89,8 @@ template <class Value>
 }
 
 [[nodiscard]] TermConfig make_term(const std::string& kind, const std::string& code,
-                                   std::array<std::size_t, kSides> columns, std::string label, double at_least,
-                                   std::uint64_t within_integer, double within_real) {
+                                   std::array<std::size_t, kSides> columns, std::string label,
+                                   double at_least, std::uint64_t within_integer, double within_real) {
   TermConfig config;
   config.term.kind = term_kind(kind);
   config.term.at_least = at_least;
@@ -144,6 +145,44 @@ class Join {
     return pairs(run(keep, [&] { join_.begin_finish(); }));
   }
 
+  py::tuple poll(const py::object& keep) {
+    const Turn turn(busy_);
+    return pairs(run(keep, [&] { join_.begin_poll(); }));
+  }
+
+  void set_lateness(std::size_t stream, Duration lateness) {
+    const Turn turn(busy_);
+    if (!join_.config().streams[checked(stream)].lateness.has_value() || lateness < 0) {
+      throw ConfigError("lateness=" + std::to_string(lateness) +
+                        ": expected 0 or more, and a stream that has one");
+    }
+    join_.set_lateness(stream, lateness);
+  }
+
+  void set_idle(std::size_t stream, bool idle) {
+    const Turn turn(busy_);
+    join_.set_idle(checked(stream), idle);
+  }
+
+  [[nodiscard]] bool holds(RowId left, RowId right) {
+    const Turn turn(busy_);
+    const py::gil_scoped_release release;
+    return join_.holds(left, right);
+  }
+
+  // What a driver looks at after every change: (results held, their bytes, per stream: rows in time, newest
+  // row or promise, watermark, the time up to which it is processed, rows waiting).
+  [[nodiscard]] py::tuple progress() const {
+    py::tuple streams(kSides);
+    for (std::size_t stream = 0; stream < kSides; ++stream) {
+      const Side& side = join_.side(stream);
+      const auto low = static_cast<Timestamp>(std::min(side.low(), Wide{kMaxTimestamp}));
+      streams[stream] = py::make_tuple(side.counts.rows - side.counts.late_rows - side.counts.bad_rows,
+                                       side.newest, side.watermark, low, side.stage.waiting.size());
+    }
+    return py::make_tuple(join_.held(), join_.held_bytes(), streams);
+  }
+
   void set_synchronised(bool synchronised) {
     const Turn turn(busy_);
     join_.set_synchronised(synchronised);
@@ -166,6 +205,7 @@ class Join {
     py::dict all;
     all["results"] = join_.results();
     all["held"] = join_.held();
+    all["held_bytes"] = join_.held_bytes();
     all["bytes"] = join_.bytes();
     py::list streams;
     py::list directions;
@@ -300,25 +340,33 @@ void bind_join(py::module_& module) {
            py::arg("label"), py::arg("at_least") = 0.0, py::arg("within_integer") = std::uint64_t{0},
            py::arg("within_real") = 0.0);
   py::class_<StreamConfig>(module, "StreamConfig")
-      .def(py::init([](std::string name, std::string time_column, std::int64_t time_multiplier,
-                       std::optional<std::uint64_t> window_rows, Duration basic_span,
-                       std::optional<Duration> lateness, bool raise_late, const std::string& index,
-                       const std::string& merge, bool lazy_expiry) {
-             return StreamConfig{std::move(name), std::move(time_column), time_multiplier, window_rows, basic_span,
-                                 lateness, raise_late, index_kind(index), merge_kind(merge), lazy_expiry};
-           }),
-           py::arg("name"), py::kw_only(), py::arg("time_column"), py::arg("time_multiplier") = std::int64_t{1},
-           py::arg("window_rows") = py::none(), py::arg("basic_span") = Duration{0},
-           py::arg("lateness") = py::none(), py::arg("raise_late") = false, py::arg("index") = "scan",
-           py::arg("merge") = "auto", py::arg("lazy_expiry") = false);
+      .def(
+          py::init([](std::string name, std::string time_column, std::int64_t time_multiplier,
+                      std::optional<std::uint64_t> window_rows, Duration basic_span,
+                      std::optional<Duration> lateness, bool raise_late, const std::string& index,
+                      const std::string& merge, bool lazy_expiry) {
+            return StreamConfig{
+                std::move(name), std::move(time_column), time_multiplier,   window_rows, basic_span, lateness,
+                raise_late,      index_kind(index),      merge_kind(merge), lazy_expiry};
+          }),
+          py::arg("name"), py::kw_only(), py::arg("time_column"),
+          py::arg("time_multiplier") = std::int64_t{1}, py::arg("window_rows") = py::none(),
+          py::arg("basic_span") = Duration{0}, py::arg("lateness") = py::none(),
+          py::arg("raise_late") = false, py::arg("index") = "scan", py::arg("merge") = "auto",
+          py::arg("lazy_expiry") = false);
   py::class_<Join>(module, "Join")
-      .def(py::init<std::vector<TermConfig>, std::array<StreamConfig, kSides>, const py::int_&, const py::int_&,
-                    const std::string&, const std::string&>(),
+      .def(py::init<std::vector<TermConfig>, std::array<StreamConfig, kSides>, const py::int_&,
+                    const py::int_&, const std::string&, const std::string&>(),
            py::arg("terms"), py::arg("streams"), py::kw_only(), py::arg("lower"), py::arg("upper"),
            py::arg("how") = "inner", py::arg("order") = "none")
       .def("push", &Join::push, py::arg("stream"), py::arg("batch"), py::arg("keep") = py::none())
       .def("advance", &Join::advance, py::arg("stream"), py::arg("to"), py::arg("keep") = py::none())
       .def("finish", &Join::finish, py::arg("keep") = py::none())
+      .def("poll", &Join::poll, py::arg("keep") = py::none())
+      .def("set_lateness", &Join::set_lateness, py::arg("stream"), py::arg("lateness"))
+      .def("set_idle", &Join::set_idle, py::arg("stream"), py::arg("idle"))
+      .def("holds", &Join::holds, py::arg("left"), py::arg("right"))
+      .def("progress", &Join::progress)
       .def("set_synchronised", &Join::set_synchronised, py::arg("synchronised"))
       .def("reindex", &Join::reindex, py::arg("stream"), py::kw_only(), py::arg("index"),
            py::arg("merge") = "auto")

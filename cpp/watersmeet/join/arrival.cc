@@ -8,16 +8,20 @@ namespace watersmeet {
 namespace {
 
 [[nodiscard]] std::string place(const StreamConfig& stream, std::int64_t row) {
-  return "stream '" + stream.name + "', column '" + stream.time_column + "', row " + std::to_string(row) + ": ";
+  return "stream '" + stream.name + "', column '" + stream.time_column + "', row " + std::to_string(row) +
+         ": ";
 }
 
 // Values are shown in the column's own unit, as the user wrote them.
-[[noreturn]] void refuse_disorder(const StreamConfig& stream, std::int64_t row, Timestamp value, Timestamp floor) {
+[[noreturn]] void refuse_late(const StreamConfig& stream, std::int64_t row, Timestamp value,
+                              Timestamp floor) {
+  throw OrderError(place(stream, row) + "time " + std::to_string(value) + " is late: rows older than " +
+                   std::to_string(floor / stream.time_multiplier) + " are no longer taken (on_late='raise')");
+}
+
+[[noreturn]] void refuse_disorder(const StreamConfig& stream, std::int64_t row, Timestamp value,
+                                  Timestamp floor) {
   const std::string seen = std::to_string(floor / stream.time_multiplier);
-  if (stream.lateness.has_value()) {
-    throw OrderError(place(stream, row) + "time " + std::to_string(value) + " is late: rows older than " + seen +
-                     " are no longer taken (on_late='raise')");
-  }
   throw OrderError(place(stream, row) + "time " + std::to_string(value) + " is older than " + seen +
                    ", seen or promised before; give the stream a lateness to have rows reordered");
 }
@@ -39,12 +43,13 @@ void refuse_time(const StreamConfig& stream, const ArrowView& times, const TimeC
   const bool beyond = times.physical() == Physical::kUInt64;
   const std::string value =
       beyond ? std::to_string(static_cast<std::uint64_t>(fault.value)) : std::to_string(fault.value);
-  throw SchemaError(place(stream, fault.row) + "time " + value + " does not fit 64 bits in the join's time unit");
+  throw SchemaError(place(stream, fault.row) + "time " + value +
+                    " does not fit 64 bits in the join's time unit");
 }
 
 Arrivals judge_arrivals(Side& side, const ArrowView& times, Seq first, RowId first_id) {
   const StreamConfig& stream = side.config;
-  const Duration lateness = stream.lateness.value_or(0);
+  const Duration lateness = side.lateness;
   if (!times.is_integer() && times.physical() != Physical::kNull) {
     throw SchemaError("stream '" + stream.name + "', column '" + stream.time_column +
                       "': expected timestamps or integers");
@@ -59,7 +64,11 @@ Arrivals judge_arrivals(Side& side, const ArrowView& times, Seq first, RowId fir
     const Timestamp ts = scaled(stream, times, row);
     const Timestamp floor = std::max(side.watermark, saturating_add(side.newest, -lateness));
     if (ts < floor) {
-      if (!stream.lateness.has_value() || stream.raise_late) refuse_disorder(stream, row, times.integer(row), floor);
+      // Behind the others while it was idle is late; behind itself, without a lateness, is an error.
+      if (!stream.lateness.has_value() && ts < side.newest) {
+        refuse_disorder(stream, row, times.integer(row), side.newest);
+      }
+      if (stream.raise_late) refuse_late(stream, row, times.integer(row), floor);
       arrivals.late.push_back(first_id + offset);
       continue;
     }

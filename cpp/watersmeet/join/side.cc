@@ -20,7 +20,11 @@ std::unique_ptr<Index> make_index(const StreamConfig& config, const Window& wind
 }
 
 Side::Side(const StreamConfig& stream, const TermSet& terms, bool track_matches)
-    : config(stream), window(stream.basic_span), stage(terms), dense_(!stream.lateness.has_value()) {
+    : config(stream),
+      window(stream.basic_span),
+      stage(terms),
+      lateness(stream.lateness.value_or(0)),
+      dense_(!stream.lateness.has_value()) {
   window.track_matches = track_matches;
   window.columns = terms.make_columns(0);
   index = make_index(config, window, terms);
@@ -86,12 +90,13 @@ void Side::expire_before(Seq row, TermSet& terms) {
   if (!dense_) row_ids_.drop_front_to(row);
 }
 
-// Numbers are in no order once rows were reordered, so the smallest is found by a walk, taken when as many rows
-// have gone as it would visit.
+// Numbers are in no order once rows were reordered, so the smallest is found by a walk, taken when as many
+// rows have gone as it would visit.
 RowId Side::first_needed() {
   const bool in_order = !config.lateness.has_value();
   const RowId in_window = window.size() == 0 ? counts.rows : row_id(window.begin());
-  if (in_order) return stage.begin() < stage.end() ? std::min(in_window, stage.row_ids[stage.begin()]) : in_window;
+  if (in_order)
+    return stage.begin() < stage.end() ? std::min(in_window, stage.row_ids[stage.begin()]) : in_window;
   const std::size_t visited = window.size() + static_cast<std::size_t>(stage.end() - stage.begin());
   if (counts.expired_rows - expired_at_look_ < visited / 2) return needed_;
   expired_at_look_ = counts.expired_rows;
@@ -101,14 +106,14 @@ RowId Side::first_needed() {
   return needed_;
 }
 
-std::size_t Side::bytes() const {
-  return window.bytes() + index->bytes() + stage.bytes() + row_ids_.bytes();
-}
+std::size_t Side::bytes() const { return window.bytes() + index->bytes() + stage.bytes() + row_ids_.bytes(); }
 
 void Side::save(ByteWriter& writer, const TermSet& terms) const {
   writer.put(watermark);
   writer.put(newest);
+  writer.put(lateness);
   writer.put<std::uint8_t>(ended ? 1 : 0);
+  writer.put<std::uint8_t>(idle ? 1 : 0);
   writer.put<std::uint8_t>(dense_ ? 1 : 0);
   writer.put(settled);
   writer.put(counts);
@@ -126,7 +131,9 @@ void Side::save(ByteWriter& writer, const TermSet& terms) const {
 void Side::load(ByteReader& reader, TermSet& terms) {
   watermark = reader.get<Timestamp>();
   newest = reader.get<Timestamp>();
+  lateness = reader.get<Duration>();
   ended = reader.get<std::uint8_t>() != 0;
+  idle = reader.get<std::uint8_t>() != 0;
   dense_ = reader.get<std::uint8_t>() != 0;
   settled = reader.get<Seq>();
   counts = reader.get<SideCounts>();

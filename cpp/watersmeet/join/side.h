@@ -2,7 +2,9 @@
 //
 // Invariants
 //   (1) row_id(row) is the number under which the window's row was pushed.
-//   (2) Nothing that may still come has a timestamp below watermark; nothing unprocessed is below low().
+//   (2) Nothing that may still come and is not late has a timestamp below watermark; nothing unprocessed is
+//   below
+//       low(). The watermark of an idle stream follows the others', so it may be ahead of `newest`.
 // Threads    one writer.
 #pragma once
 
@@ -70,7 +72,9 @@ class Side {
   Stage stage;
   Timestamp watermark = kMinTimestamp;
   Timestamp newest = kMinTimestamp;  // the largest timestamp or promise so far
+  Duration lateness;                 // the bound in force
   bool ended = false;
+  bool idle = false;  // holds nobody back until a row or a promise comes
   // Rows before this one have had all their partners; only moved where unmatched rows matter.
   Seq settled = 0;
   SideCounts counts;
@@ -78,8 +82,8 @@ class Side {
  private:
   SlidingArray<RowId> row_ids_;
   bool dense_;
-  RowId needed_ = 0;                     // a lower bound, from the last look
-  std::uint64_t expired_at_look_ = 0;    // when the last look was
+  RowId needed_ = 0;                   // a lower bound, from the last look
+  std::uint64_t expired_at_look_ = 0;  // when the last look was
 };
 
 [[nodiscard]] std::unique_ptr<Index> make_index(const StreamConfig& config, const Window& window,

@@ -46,14 +46,13 @@ TwoWayJoin::TwoWayJoin(JoinConfig config)
   }
 }
 
-// --- a change begins
-// ---------------------------------------------------------------------------------------------
+// --- a change begins -----------------------------------------------------------------------------
 
 void TwoWayJoin::begin() {
   for (std::size_t stream = 0; stream < kSides; ++stream) {
     Side& side = *sides_[stream];
     side.stage.begin_change();
-    before_[stream] = {side.watermark, side.newest, side.ended, side.counts, directions_[stream]};
+    before_[stream] = {side.watermark, side.newest, side.ended, side.idle, side.counts, directions_[stream]};
     Fresh& fresh = fresh_[stream];
     fresh.first = side.window.end();
     fresh.indexed = false;
@@ -74,6 +73,7 @@ template <class Change>
 void TwoWayJoin::change(Change apply) {
   begin();
   try {
+    move_watermarks();
     apply();
     prepare_probes();
   } catch (...) {
@@ -89,8 +89,9 @@ void TwoWayJoin::begin_push(std::size_t stream, const ArrowSchema& schema, const
 void TwoWayJoin::begin_advance(std::size_t stream, Timestamp to) {
   change([&] {
     Side& side = *sides_[stream];
+    if (to > side.newest) side.idle = false;
     side.newest = std::max(side.newest, to);
-    side.watermark = std::max(side.watermark, saturating_add(side.newest, -side.config.lateness.value_or(0)));
+    move_watermarks();
     admit_all();
   });
 }
@@ -100,6 +101,10 @@ void TwoWayJoin::begin_finish() {
     for (const auto& side : sides_) side->ended = true;
     admit_all();
   });
+}
+
+void TwoWayJoin::begin_poll() {
+  change([&] { admit_all(); });
 }
 
 void TwoWayJoin::take_batch(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array) {
@@ -118,15 +123,23 @@ void TwoWayJoin::take_batch(std::size_t stream, const ArrowSchema& schema, const
   if (goes_straight(*sides_[stream], times)) {
     if (!sides_[1 - stream]->stage.waiting.empty()) admit_own(1 - stream);
     take_straight(stream, times, views);
+    move_watermarks();
   } else {
     take_staged(stream, times, views);
+    move_watermarks();
     admit_all();
   }
 }
 
 bool TwoWayJoin::goes_straight(const Side& side, const ArrowView& times) const {
-  return !synchronised_ && !side.config.lateness.has_value() && side.stage.waiting.empty() &&
-         times.is_integer() && !has_null(times);
+  if (synchronised_ || side.config.lateness.has_value() || !side.stage.waiting.empty()) return false;
+  // Behind a watermark that followed others a row is late, not an error; an idle stream's rows may become
+  // free.
+  if (side.watermark > side.newest) return false;
+  for (const auto& any : sides_) {
+    if (any->idle && !any->stage.waiting.empty()) return false;
+  }
+  return times.is_integer() && !has_null(times);
 }
 
 void TwoWayJoin::take_straight(std::size_t stream, const ArrowView& times,
@@ -145,7 +158,10 @@ void TwoWayJoin::take_straight(std::size_t stream, const ArrowView& times,
     for (std::size_t row = 0; row < rows; ++row) side.add_row_id(side.counts.rows + row);
   }
   side.counts.rows += rows;
-  if (rows > 0) side.watermark = side.newest = window.timestamps[window.end() - 1];
+  if (rows > 0) {
+    side.watermark = side.newest = window.timestamps[window.end() - 1];
+    side.idle = false;
+  }
 }
 
 void TwoWayJoin::take_staged(std::size_t stream, const ArrowView& times,
@@ -160,6 +176,7 @@ void TwoWayJoin::take_staged(std::size_t stream, const ArrowView& times,
   for (std::size_t row = 0; row < rows; ++row) stage.row_ids.push_back(first_id + row);
   terms_.append(stream, views, stage.columns, stage.joinable.at(first));
   stage.waiting.add(arrivals.in_time);
+  if (!arrivals.in_time.empty()) side.idle = false;
   if (!arrivals.late.empty() || !arrivals.bad.empty()) side.stop_being_dense();
   side.counts.rows += rows;
   side.counts.late_rows += arrivals.late.size();
@@ -169,8 +186,28 @@ void TwoWayJoin::take_staged(std::size_t stream, const ArrowView& times,
   bad_stream_ = stream;
 }
 
-// --- rows enter their windows
-// ------------------------------------------------------------------------------------
+// Each stream is complete up to its lateness behind its newest row or promise; an idle one as far as those
+// that are not. When nobody else is there to follow, what has come is all there is.
+void TwoWayJoin::move_watermarks() {
+  Timestamp followed = kMaxTimestamp;
+  Timestamp newest = kMinTimestamp;
+  bool any_live = false;
+  for (const auto& side : sides_) {
+    if (side->newest > kMinTimestamp) {
+      side->watermark = std::max(side->watermark, saturating_add(side->newest, -side->lateness));
+    }
+    newest = std::max(newest, side->newest);
+    if (side->ended || side->idle) continue;
+    any_live = true;
+    followed = std::min(followed, side->watermark);
+  }
+  if (!any_live) followed = newest == kMinTimestamp ? kMinTimestamp : saturating_add(newest, 1);
+  for (const auto& side : sides_) {
+    if (side->idle) side->watermark = std::max(side->watermark, followed);
+  }
+}
+
+// --- rows enter their windows --------------------------------------------------------------------
 
 void TwoWayJoin::admit_all() {
   if (synchronised_) {
@@ -253,8 +290,7 @@ void TwoWayJoin::next_phase() {
   } while (phase_ < kSides && fresh_[phase_].lo.empty());
 }
 
-// --- rows look for partners
-// --------------------------------------------------------------------------------------
+// --- rows look for partners ----------------------------------------------------------------------
 
 void TwoWayJoin::probe(std::size_t max_pairs, std::uint64_t max_work, Pairs& found) {
   found.own.clear();
@@ -360,8 +396,7 @@ void TwoWayJoin::accept_in_step(std::size_t own_stream, const Pairs& found) {
   }
 }
 
-// --- a change ends
-// -----------------------------------------------------------------------------------------------
+// --- a change ends -------------------------------------------------------------------------------
 
 void TwoWayJoin::commit(Released& out) {
   mark_matches();
@@ -386,6 +421,7 @@ void TwoWayJoin::roll_back() {
     side.watermark = before.watermark;
     side.newest = before.newest;
     side.ended = before.ended;
+    side.idle = before.idle;
     side.counts = before.counts;
     directions_[stream] = before.direction;
   }
@@ -473,8 +509,7 @@ void TwoWayJoin::release(Released& out) {
   timeless_.clear();
 }
 
-// --- state
-// -------------------------------------------------------------------------------------------------------
+// --- state ---------------------------------------------------------------------------------------
 
 std::size_t TwoWayJoin::bytes() const {
   return sides_[0]->bytes() + sides_[1]->bytes() + terms_.bytes() + hold_.bytes() +

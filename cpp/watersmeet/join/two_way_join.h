@@ -53,6 +53,8 @@ class TwoWayJoin {
   void begin_advance(std::size_t stream, Timestamp to);
   // Nothing will come any more.
   void begin_finish();
+  // Nothing came, but settings may have changed: gives what they release.
+  void begin_poll();
 
   // True while there are rows of the change that have not looked for partners.
   [[nodiscard]] bool probing() const { return phase_ < kSides; }
@@ -78,11 +80,23 @@ class TwoWayJoin {
   void set_synchronised(bool synchronised) { synchronised_ = synchronised || config_.has_count_window(); }
   [[nodiscard]] bool synchronised() const { return synchronised_; }
 
+  // Rows of `stream`, which was given a lateness, may be out of order by so much from the next change on.
+  // What is late, or has left the reorder buffer, stays so.
+  void set_lateness(std::size_t stream, Duration lateness) { sides_[stream]->lateness = lateness; }
+  // An idle stream's watermark follows the others' from the next change on, until it brings a row in time or
+  // a promise. When all streams are idle, everything that has come is complete.
+  void set_idle(std::size_t stream, bool idle) { sides_[stream]->idle = idle; }
+
   [[nodiscard]] const JoinConfig& config() const { return config_; }
   [[nodiscard]] const Side& side(std::size_t stream) const { return *sides_[stream]; }
   [[nodiscard]] const DirectionCounts& direction(std::size_t stream) const { return directions_[stream]; }
   [[nodiscard]] std::uint64_t results() const { return results_; }
   [[nodiscard]] std::size_t held() const { return hold_.size() + timeless_.size(); }
+  [[nodiscard]] std::size_t held_bytes() const {
+    return hold_.bytes() + timeless_.capacity() * sizeof(Result);
+  }
+  // Whether this pair was found and is kept back for its order.
+  [[nodiscard]] bool holds(RowId left, RowId right) const { return hold_.holds(left, right); }
   [[nodiscard]] std::size_t bytes() const;
   [[nodiscard]] RowId first_needed(std::size_t stream);
 
@@ -105,6 +119,7 @@ class TwoWayJoin {
     Timestamp watermark = 0;
     Timestamp newest = 0;
     bool ended = false;
+    bool idle = false;
     SideCounts counts;
     DirectionCounts direction;
   };
@@ -117,6 +132,7 @@ class TwoWayJoin {
   void take_straight(std::size_t stream, const ArrowView& times, const std::vector<ArrowView>& views);
   void take_staged(std::size_t stream, const ArrowView& times, const std::vector<ArrowView>& views);
 
+  void move_watermarks();
   void admit_all();
   void admit_in_order();
   void admit_own(std::size_t stream);
