@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         SnapshotError,
         WatersmeetError,
     )
-    from watersmeet.join import MultiJoin, RingJoin, WindowJoin, join
+    from watersmeet.join import MultiJoin, RingJoin, WindowJoin, join, why_not
     from watersmeet.vocabulary import (
         AdaptiveOrder,
         Lateness,
@@ -81,10 +81,11 @@ __all__ = [
     "superset",
     "testing",
     "where",
+    "why_not",
 ]
 
 _ROOMS: Final = frozenset({"control", "cost", "errors", "plan", "ring", "testing", "vocabulary"})
-_FROM_JOIN: Final = frozenset({"MultiJoin", "RingJoin", "WindowJoin", "join"})
+_FROM_JOIN: Final = frozenset({"MultiJoin", "RingJoin", "WindowJoin", "join", "why_not"})
 
 
 def _resolve(name: str) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from watersmeet.join.multi_join import MultiJoin
 from watersmeet.join.ring_join import RingJoin
 from watersmeet.join.table_join import join
+from watersmeet.join.why_not import why_not
 from watersmeet.join.window_join import WindowJoin
 
-__all__ = ["MultiJoin", "RingJoin", "WindowJoin", "join"]
+__all__ = ["MultiJoin", "RingJoin", "WindowJoin", "join", "why_not"]

@@ -11,10 +11,12 @@ from watersmeet.vocabulary import (
     AdaptiveOrder,
     Distance,
     Lateness,
+    Order,
     Predicate,
     Shed,
     Span,
     Stream,
+    parse_bytes,
     parse_order,
     parse_span,
 )
@@ -43,12 +45,13 @@ class JoinConfig:
     suffix: str
     between: tuple[Span, Span] | None
     basic_window: Span | None
-    order: Literal["sync-filter", "filter-order"] | None
+    order: Order
     index: tuple[Index, Index]
     merge: str
     expiry: str
     seed: int
     shed: Shed | None = None
+    memory_limit: int | None = None
 
     @property
     def leaves(self) -> tuple[Predicate, ...]:
@@ -83,6 +86,7 @@ def checked_config(
     expiry: object,
     seed: object,
     shed: object = None,
+    memory_limit: object = None,
 ) -> JoinConfig:
     """The arguments as a value, or ConfigError naming the first that has no meaning."""
     streams = (_stream(left, "left"), _stream(right, "right"))
@@ -102,12 +106,13 @@ def checked_config(
         suffix=suffix,
         between=_bounds(between, streams),
         basic_window=_basic_window(basic_window),
-        order=_order(order),
+        order=parse_order(order),
         index=_indexes(index),
         merge=_one_of(merge, MERGES, "merge"),
         expiry=_one_of(expiry, EXPIRIES, "expiry"),
         seed=seed,
         shed=_shed(shed),
+        memory_limit=_memory_limit(memory_limit, order),
     )
     _refuse_what_is_to_come(config)
     return config
@@ -177,26 +182,29 @@ def _basic_window(value: object) -> Span | None:
     return span
 
 
-def _order(value: object) -> Literal["sync-filter", "filter-order"] | None:
-    order = parse_order(value)
-    if isinstance(order, AdaptiveOrder):
+def _memory_limit(value: object, order: object) -> int | None:
+    if value is None:
+        return None
+    if not isinstance(order, AdaptiveOrder):
         raise ConfigError(
-            f"order={value!r}: switching orders is not in this version; expected None, 'sync-filter' or"
-            " 'filter-order'"
+            f"memory_limit={value!r}: in this version it bounds the results that wm.AdaptiveOrder holds back;"
+            f" expected None with order={order!r}"
         )
-    return order
+    return parse_bytes(value, argument="memory_limit")
 
 
 def _refuse_what_is_to_come(config: JoinConfig) -> None:
     for stream in config.streams:
-        if isinstance(stream.lateness, Lateness):
+        if stream.freshness is not None:
+            raise ConfigError(f"Stream {stream.name!r}: freshness is not in this version of WindowJoin")
+        if config.shed is not None and stream.idle_timeout is not None:
             raise ConfigError(
-                f"Stream {stream.name!r}: lateness={stream.lateness!r}: a bound that the join finds by itself"
-                " is not in this version; expected a span such as '2s'"
+                f"Stream {stream.name!r}: idle_timeout='{stream.idle_timeout}' with shed=: expected None"
             )
-        for argument in ("idle_timeout", "freshness"):
-            if getattr(stream, argument) is not None:
-                raise ConfigError(f"Stream {stream.name!r}: {argument} is not in this version of WindowJoin")
+        if config.shed is not None and isinstance(stream.lateness, Lateness):
+            raise ConfigError(
+                f"Stream {stream.name!r}: lateness={stream.lateness!r} with shed=: expected a span"
+            )
     for leaf in config.leaves:
         if isinstance(leaf, Distance):
             raise ConfigError(f"on={leaf}: distance predicates are not in this version; wm.where can do it")

@@ -10,6 +10,7 @@ from watersmeet.errors import ConfigError
 from watersmeet.join.config import JoinConfig, checked_config
 from watersmeet.join.shedding_state import plain_shed, shed_from_plain
 from watersmeet.vocabulary import (
+    AdaptiveOrder,
     And,
     Band,
     Cosine,
@@ -17,6 +18,7 @@ from watersmeet.vocabulary import (
     Dot,
     Equal,
     Jaccard,
+    Lateness,
     Overlap,
     Predicate,
     SameSet,
@@ -40,7 +42,19 @@ _LEAVES: Final[dict[str, type[Any]]] = {
     kind.__name__: kind
     for kind in (Band, Cosine, Distance, Dot, Equal, Jaccard, Overlap, SameSet, Subset, Superset)
 }
-_OPTIONS: Final = ("how", "output", "suffix", "basic_window", "order", "index", "merge", "expiry", "seed")
+_VALUES: Final[dict[str, type[Any]]] = {kind.__name__: kind for kind in (AdaptiveOrder, Lateness)}
+_OPTIONS: Final = (
+    "how",
+    "output",
+    "suffix",
+    "basic_window",
+    "order",
+    "index",
+    "merge",
+    "expiry",
+    "seed",
+    "memory_limit",
+)
 
 
 def plain_config(config: JoinConfig) -> dict[str, Any]:
@@ -92,6 +106,9 @@ def plain_value(value: Any) -> Any:
         return {"span": [value.nanoseconds, value.rows]}
     if isinstance(value, Decimal):
         return {"decimal": str(value)}
+    if isinstance(value, AdaptiveOrder | Lateness):
+        parts = {f.name: plain_value(getattr(value, f.name)) for f in fields(value)}
+        return {"value": type(value).__name__, "parts": parts}
     return [plain_value(part) for part in value] if isinstance(value, tuple) else value
 
 
@@ -100,5 +117,8 @@ def value_from_plain(plain: Any) -> Any:
     if isinstance(plain, dict):
         if "span" in plain:
             return Span(*plain["span"])
+        if "value" in plain:
+            parts = {name: value_from_plain(part) for name, part in plain["parts"].items()}
+            return _VALUES[plain["value"]](**parts)
         return Decimal(plain["decimal"])
     return tuple(value_from_plain(part) for part in plain) if isinstance(plain, list) else plain

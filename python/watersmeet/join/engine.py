@@ -7,6 +7,8 @@ made again. Once many remembered rows have left their window the log is given up
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -19,9 +21,10 @@ from watersmeet.join.counters import metrics_of
 from watersmeet.join.inputs import as_batch
 from watersmeet.join.instants import in_unit, instant
 from watersmeet.join.late import LateRows
+from watersmeet.join.pace import Clock, paced
 from watersmeet.join.payload import PayloadStore, Rows
 from watersmeet.join.schema import StreamSchema
-from watersmeet.join.setup import Advanced, Call, Pushed, Setup, extended, first_setup
+from watersmeet.join.setup import Adjusted, Advanced, Call, Pushed, Setup, extended, first_setup
 from watersmeet.join.shedding import shedding_extra
 from watersmeet.join.split import split
 from watersmeet.join.stopwatch import Stopwatch
@@ -37,20 +40,26 @@ _MOST_LOGGED_ROWS: Final = 1 << 16
 class Engine:
     """The state of one join."""
 
-    def __init__(self, config: JoinConfig) -> None:
+    def __init__(self, config: JoinConfig, clock: Clock | None = None) -> None:
         self.config = config
         self.division = split(config)
         self.setup: Setup = first_setup(config)
         self.log: list[Call] | None = []
         self.late = (LateRows(), LateRows())
         self.pushed = [0, 0]
+        self.late_rows: tuple[deque[int], deque[int]] = (deque(maxlen=10_000), deque(maxlen=10_000))
         self.is_finished = False
         self.advisor = IndexAdvisor(config, self.division)
         self.stopwatch = Stopwatch()
+        self.pace = paced(config, clock)
 
     def push(self, side: int, source: Any, *, at: float | None = None) -> pa.Table:
         """Take a batch and give the results that it releases; an error leaves everything as it was."""
-        return self._released(self.push_rows(side, source, at=at))
+        if self.pace is None:
+            return self._released(self.push_rows(side, source, at=at))
+        batch = as_batch(source, about="batch")
+        bringing = side if batch.num_rows else None
+        return self._timed(lambda: self.push_rows(side, batch, at=at), at=at, bringing=bringing)
 
     def push_rows(self, side: int, source: Any, *, at: float | None = None) -> tuple[Rows, Rows]:
         """The same, giving the rows of the results alone."""
@@ -77,6 +86,44 @@ class Engine:
 
     def advance(self, side: int, to: Any) -> pa.Table:
         """Take a promise and give the results that it releases."""
+        return self._timed(lambda: self._advance(side, to), bringing=side)
+
+    def poll(self, at: float | None) -> pa.Table:
+        """Give what the passing of time releases."""
+        return self._timed(self._poll, at=at) if self.pace is not None else self._released((NO_ROWS, NO_ROWS))
+
+    def adjust(self, what: str, side: int, value: int) -> None:
+        """Change a setting of the core."""
+        call = Adjusted(what, side, value)
+        assert self.setup.plan is not None  # there is a core
+        call.apply(self.setup.core, self.setup.plan)
+        if self.log is not None:
+            self.log.append(call)
+
+    def _timed(
+        self, call: Callable[[], tuple[Rows, Rows]], *, at: float | None = None, bringing: int | None = None
+    ) -> pa.Table:
+        pace = self.pace
+        if pace is None:
+            return self._released(call())
+        try:
+            pace.begin(self, at, bringing)
+            rows = call()
+        except BaseException:
+            pace.undo(self)
+            raise
+        pace.end(self, rows)
+        return self._released(rows)
+
+    def _poll(self) -> tuple[Rows, Rows]:
+        if self.setup.core is None or self.is_finished:
+            return NO_ROWS, NO_ROWS
+        found: tuple[Rows, Rows] = self.setup.core.poll(self.setup.keep)
+        if self.log is not None:
+            self.log.append(Adjusted("poll", 0, 0))
+        return found
+
+    def _advance(self, side: int, to: Any) -> tuple[Rows, Rows]:
         self._refuse_if_finished("advance")
         setup = self.setup
         schema, plan = setup.schemas[side], setup.plan
@@ -90,11 +137,11 @@ class Engine:
             self.log.append(Advanced(side, to_ns))
             if plan is not None and schema is None and self._is_log_too_long(1 - side):
                 self.log = None
-        return self._released(found)
+        return found
 
     def finish(self) -> pa.Table:
         """Give what is left; nothing can be pushed afterwards."""
-        return self._released(self.finish_rows())
+        return self._timed(self.finish_rows)
 
     def finish_rows(self) -> tuple[Rows, Rows]:
         """The same, giving the rows of the results alone."""
@@ -119,7 +166,7 @@ class Engine:
         assert intake is not None  # the schema is known
         count = batch.num_rows
         if count == 0:
-            return NO_ROWS, NO_ROWS
+            return (NO_ROWS, NO_ROWS) if self.pace is None else self._poll()
         core_batch = intake.core_batch(batch)
         extra = {} if self.config.shed is None else shedding_extra(self.config, side, batch, at)
         started = self.stopwatch.start(side)
@@ -130,6 +177,12 @@ class Engine:
         self.stopwatch.stop(side, started, batch=core_batch, step_ns=setup.step_ns(side))
         if self.log is not None and not setup.is_decided:
             self.log.append(Pushed(side, batch.select(intake.names), extra))
+            if self.pace is not None and any(self.pace.idle) and self._is_log_too_long(side):
+                self.log = None
+        if self.pace is not None and setup.plan is not None:
+            times = core_batch.column(0)
+            self.pace.saw(side, times, setup.plan.multipliers[side], setup.plan.unit_ns)
+        self.late_rows[side].extend(late.tolist())
         if len(late) and self.config.streams[side].on_late == "keep":
             self.late[side].keep(batch, late - self.pushed[side])
         self.pushed[side] += count
@@ -137,7 +190,7 @@ class Engine:
 
     def metrics(self) -> Metrics:
         """The counters as users read them."""
-        return metrics_of(self.config.names, self.counted(), self.payload_bytes())
+        return metrics_of(self)
 
     def stream_s(self, metrics: Metrics) -> float:
         """Seconds of stream time since the first row."""

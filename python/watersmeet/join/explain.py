@@ -41,7 +41,8 @@ def _facts(engine: Engine) -> tuple[str, ...]:
         facts.append(f"then checked: {', '.join(map(str, division.terms[1:]))}")
     if division.functions:
         facts.append(f"then asked, in blocks: {', '.join(map(str, division.functions))}")
-    facts.append("results as they are found" if config.order is None else f"results by time ({config.order})")
+    order = config.order if engine.pace is None else engine.pace.facts()["order"]
+    facts.append("results as they are found" if order is None else f"results by time ({order})")
     facts += [
         f"after {change.at_s:.3g} s the window of {change.stream} became {change.index}: {change.reason}"
         for change in engine.advisor.changes

@@ -16,10 +16,11 @@ from watersmeet.join.config import JoinConfig
 from watersmeet.join.handover import Handover
 from watersmeet.join.schema import StreamSchema
 from watersmeet.join.shedding import new_shedding_core
+from watersmeet.join.slack import WIDEST
 from watersmeet.join.split import Split
 from watersmeet.join.term import TermPlan
 from watersmeet.join.terms import term_plan
-from watersmeet.vocabulary import Span
+from watersmeet.vocabulary import AdaptiveOrder, Lateness, Span
 from watersmeet.vocabulary.duration import NANOSECONDS
 
 __all__ = ["Plan", "make_plan", "new_core"]
@@ -86,14 +87,17 @@ def new_core(config: JoinConfig, division: Split, plan: Plan) -> Any:
         return new_shedding_core(
             config, division, terms, streams, unit_ns=plan.unit_ns, bounds=(lower, upper)
         )
-    return _native.Join(
+    core = _native.Join(
         [term.native() for term in plan.terms],
         (_stream(config, division, plan, 0), _stream(config, division, plan, 1)),
         lower=lower,
         upper=upper,
         how=config.how,
-        order=config.order or "none",
+        order=config.order or "none" if not isinstance(config.order, AdaptiveOrder) else "filter-order",
     )
+    if isinstance(config.order, AdaptiveOrder):
+        core.set_synchronised(True)  # Sync-Filter, until the load is known
+    return core
 
 
 def _stream(config: JoinConfig, division: Split, plan: Plan, side: int) -> Any:
@@ -106,12 +110,18 @@ def _stream(config: JoinConfig, division: Split, plan: Plan, side: int) -> Any:
         time_multiplier=plan.multipliers[side],
         window_rows=None if stream.window is None else stream.window.rows,
         basic_span=0 if basic is None else max(1, basic.amount // plan.unit_ns),
-        lateness=lateness.amount // plan.unit_ns if isinstance(lateness, Span) else None,
+        lateness=None if lateness is None else _first_lateness(lateness, plan.unit_ns),
         raise_late=stream.on_late == "raise",
         index=division.index[side],
         merge=config.merge,
         lazy_expiry=config.expiry == "lazy",
     )
+
+
+def _first_lateness(lateness: Span | Lateness, unit_ns: int) -> int:
+    """The bound in force before a row has come."""
+    span = lateness.at_most if isinstance(lateness, Lateness) else lateness
+    return WIDEST if span is None else span.amount // unit_ns
 
 
 def _bounds(config: JoinConfig, unit_ns: int) -> tuple[int, int]:

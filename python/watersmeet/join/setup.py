@@ -23,7 +23,17 @@ from watersmeet.join.results import Results
 from watersmeet.join.schema import StreamSchema
 from watersmeet.join.split import Split
 
-__all__ = ["Advanced", "Call", "Pushed", "Setup", "extended", "first_setup", "store_names", "with_core"]
+__all__ = [
+    "Adjusted",
+    "Advanced",
+    "Call",
+    "Pushed",
+    "Setup",
+    "extended",
+    "first_setup",
+    "store_names",
+    "with_core",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +53,28 @@ class Advanced:
     to_ns: int
 
 
-Call = Pushed | Advanced
+@dataclass(frozen=True, slots=True)
+class Adjusted:
+    """A setting changed while not both streams are known. A lateness is in nanoseconds."""
+
+    what: str  # "idle", "lateness", "synchronised" or "poll", which only lets the others take effect
+    side: int
+    value: int
+
+    def apply(self, core: Any, plan: Plan) -> list[Rows]:
+        """Make the change; returns the rows that come out of it."""
+        if self.what == "idle":
+            core.set_idle(self.side, bool(self.value))
+        elif self.what == "lateness":
+            core.set_lateness(self.side, self.value // plan.unit_ns)
+        elif self.what == "synchronised":
+            core.set_synchronised(bool(self.value))
+        else:
+            return list(core.poll(None))
+        return []
+
+
+Call = Pushed | Advanced | Adjusted
 Schemas = tuple[StreamSchema | None, StreamSchema | None]
 Stores = tuple[PayloadStore | None, PayloadStore | None]
 
@@ -171,7 +202,9 @@ def _replayed(
     core, found = new_core(config, division, plan), [np.empty(0, np.int64)]
     for call in log:
         schema = schemas[call.side]
-        if isinstance(call, Advanced):
+        if isinstance(call, Adjusted):
+            found += call.apply(core, plan)
+        elif isinstance(call, Advanced):
             to = in_unit(call.to_ns, plan.unit_ns, is_known=schema is not None)
             found += core.advance(call.side, to, None)
         else:

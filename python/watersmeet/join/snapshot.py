@@ -18,10 +18,11 @@ from watersmeet.errors import SnapshotError, WatersmeetError
 from watersmeet.join.configuration_json import config_from_plain, plain_config
 from watersmeet.join.engine import Engine
 from watersmeet.join.late import LateRows
+from watersmeet.join.pace import Clock
 from watersmeet.join.payload import PayloadStore
 from watersmeet.join.plan import make_plan, new_core
 from watersmeet.join.schema import StreamSchema
-from watersmeet.join.setup import Advanced, Pushed, store_names, with_core
+from watersmeet.join.setup import Adjusted, Advanced, Call, Pushed, store_names, with_core
 
 __all__ = ["restored", "snapshot"]
 
@@ -32,6 +33,8 @@ def snapshot(engine: Engine) -> bytes:
         "config": plain_config(engine.config),
         "finished": engine.is_finished,
         "pushed": engine.pushed,
+        "late_rows": [list(rows) for rows in engine.late_rows],
+        "pace": None if engine.pace is None else engine.pace.plain(),
         "first": [None if store is None else store.first for store in engine.setup.stores],
         "calls": None if engine.log is None else [_plain_call(call) for call in engine.log],
     }
@@ -48,14 +51,14 @@ def snapshot(engine: Engine) -> bytes:
     return bytes(_native.seal(b"".join([len(text).to_bytes(8, "little"), text, *sections])))
 
 
-def restored(blob: Any) -> Engine:
+def restored(blob: Any, clock: Clock | None = None) -> Engine:
     """The join that a snapshot was taken of; SnapshotError for any other bytes."""
     try:
         body = bytes(_native.unseal(bytes(memoryview(blob))))
     except TypeError:
         raise SnapshotError(f"snapshot of type {type(blob).__name__}: expected bytes") from None
     try:
-        return _engine(*_opened(body))
+        return _engine(*_opened(body), clock)
     except (WatersmeetError, pa.ArrowException, ValueError, LookupError, TypeError, AttributeError) as error:
         raise SnapshotError(f"the snapshot cannot be read: {error}") from error
 
@@ -72,8 +75,12 @@ def _opened(body: bytes) -> tuple[dict[str, Any], list[bytes]]:
     return header, sections
 
 
-def _engine(header: dict[str, Any], sections: list[bytes]) -> Engine:
-    engine = Engine(config_from_plain(header["config"]))
+def _engine(header: dict[str, Any], sections: list[bytes], clock: Clock | None) -> Engine:
+    engine = Engine(config_from_plain(header["config"]), clock)
+    for kept, rows in zip(engine.late_rows, header["late_rows"], strict=True):
+        kept.extend(rows)
+    if engine.pace is not None:
+        engine.pace.resume(header["pace"])
     engine.is_finished, engine.pushed = header["finished"], header["pushed"]
     left, right, core, left_store, right_store, left_late, right_late, *pushes = sections
     engine.late = (_late(left_late), _late(right_late))
@@ -112,7 +119,9 @@ def _restore_setup(
     engine.setup = with_core(config, division, (left, right), plan, core, (kept[0], kept[1]))
 
 
-def _plain_call(call: Pushed | Advanced) -> list[Any]:
+def _plain_call(call: Call) -> list[Any]:
+    if isinstance(call, Adjusted):
+        return ["adjust", call.what, call.side, call.value]
     if isinstance(call, Pushed):
         kinds = call.extra.get("kinds")
         return [
@@ -125,7 +134,9 @@ def _plain_call(call: Pushed | Advanced) -> list[Any]:
     return ["advance", call.side, call.to_ns]
 
 
-def _call(plain: list[Any], pushes: Any) -> Pushed | Advanced:
+def _call(plain: list[Any], pushes: Any) -> Call:
+    if plain[0] == "adjust":
+        return Adjusted(*plain[1:])
     if plain[0] == "push":
         _, side, at, kinds, has_extra = plain
         codes = None if kinds is None else np.array(kinds, np.uint8)

@@ -14,6 +14,7 @@ from watersmeet.join.config import How, Index, JoinConfig, Output, checked_confi
 from watersmeet.join.engine import Engine
 from watersmeet.join.explain import explain
 from watersmeet.join.guard import Guard
+from watersmeet.join.pace import Clock
 from watersmeet.join.shedding_layout import check_shed
 from watersmeet.join.snapshot import restored, snapshot
 from watersmeet.vocabulary import AdaptiveOrder, Metrics, Predicate, Shed, SpanLike, Stream
@@ -32,10 +33,14 @@ class WindowJoin:
     between        (lowest, highest) of ts_right - ts_left, inclusive, instead of the streams' windows
     basic_window   the stretch of time by which windows are divided; None: the join decides
     shed           wm.Shed(...): keep up by giving up comparisons; None: exact, never sheds
-    order          None: results as they are found; "sync-filter" or "filter-order": by result time
+    order          None: results as they are found; "sync-filter" or "filter-order": by result time;
+                   wm.AdaptiveOrder(): by result time, in whichever of the two ways answers sooner
     index          "auto", "scan", "hash", "inverted" or "inverted-by-id"; a pair sets each window's own
     merge          for inverted indexes: "auto", "heap", "count" or "bitmap"
     expiry         "active": rows leave their window at once; "lazy": when it pays
+    memory_limit   with AdaptiveOrder: bytes that held results may take before Sync-Filter takes over
+    clock          seconds by which streams are idle and responses counted, such as time.monotonic; None:
+                   the arrival times of push(at=), or else the newest timestamp seen
 
     Streams are pushed in any interleaving; each pair comes out once. A call that raises changes nothing.
     Threads may share a join: one call runs at a time.
@@ -60,8 +65,9 @@ class WindowJoin:
         threads: int = 1,
         memory_limit: int | str | None = None,
         seed: int = 0,
+        clock: Clock | None = None,
     ) -> None:
-        _refuse(threads=threads, memory_limit=memory_limit)
+        _refuse(threads=threads)
         config = checked_config(
             left,
             right,
@@ -77,9 +83,12 @@ class WindowJoin:
             expiry=expiry,
             seed=seed,
             shed=shed,
+            memory_limit=memory_limit,
         )
         check_shed(config, config.shed)
-        self._hold(Engine(config))
+        if clock is not None and not callable(clock):
+            raise ConfigError(f"clock={clock!r}: expected a function giving seconds, such as time.monotonic")
+        self._hold(Engine(config, clock))
 
     def _hold(self, engine: Engine) -> None:
         self._engine = engine
@@ -89,8 +98,8 @@ class WindowJoin:
     def push(self, stream: str, batch: Any, *, at: float | None = None) -> pa.Table:
         """Take the stream's next rows; returns the results that they release, possibly none.
 
-        `at` is their time of arrival in seconds of stream time, for a budget of comparisons; an exact join
-        does not need it.
+        `at` is their time of arrival in seconds of stream time. An exact answer does not depend on it; a
+        budget of comparisons, idle_timeout, AdaptiveOrder and response times go by it.
         """
         if at is not None:
             _check_arrival(at)
@@ -107,6 +116,13 @@ class WindowJoin:
         side = self._side(stream)
         with self._guard:
             return self._engine.advance(side, to)
+
+    def poll(self, *, at: float | None = None) -> pa.Table:
+        """What may leave now that time has passed, without a row: with a clock, or at this time."""
+        if at is not None:
+            _check_arrival(at)
+        with self._guard:
+            return self._engine.poll(at)
 
     def finish(self) -> pa.Table:
         """Both streams have ended: returns all results not yet given."""
@@ -149,10 +165,13 @@ class WindowJoin:
             return snapshot(self._engine)
 
     @classmethod
-    def restore(cls, blob: bytes | bytearray | memoryview) -> Self:
-        """The join that a snapshot was taken of; SnapshotError if the bytes are no unharmed snapshot."""
+    def restore(cls, blob: bytes | bytearray | memoryview, *, clock: Clock | None = None) -> Self:
+        """The join that a snapshot was taken of; SnapshotError if the bytes are no unharmed snapshot.
+
+        A join with a clock is given one again; it goes on from the moment of the snapshot.
+        """
         join = cls.__new__(cls)
-        join._hold(restored(blob))
+        join._hold(restored(blob, clock))
         return join
 
     def __repr__(self) -> str:
@@ -174,9 +193,7 @@ def _check_arrival(at: object) -> None:
         raise ConfigError(f"push(at)={at!r}: expected a finite number of seconds")
 
 
-def _refuse(*, threads: object, memory_limit: object) -> None:
+def _refuse(*, threads: object) -> None:
     """Arguments whose work is still to come."""
     if threads != 1 or isinstance(threads, bool):
         raise ConfigError(f"threads={threads!r}: a join runs on one thread in this version; expected 1")
-    if memory_limit is not None:
-        raise ConfigError(f"memory_limit={memory_limit!r}: limits are not in this version; expected None")

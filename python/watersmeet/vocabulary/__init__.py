@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from watersmeet.vocabulary.duration import Span, SpanLike, TimeUnit, parse_span
+from watersmeet.vocabulary.memory import parse_bytes
 from watersmeet.vocabulary.order import AdaptiveOrder, Order, parse_order
 from watersmeet.vocabulary.predicate import (
     And,
@@ -35,12 +36,14 @@ from watersmeet.vocabulary.predicate_functions import (
 from watersmeet.vocabulary.shed import Budget, Comparisons, PerBatch, Shed, comparisons, per_batch
 from watersmeet.vocabulary.statistics import DirectionStatistics, Estimate, Metrics, StreamStatistics
 from watersmeet.vocabulary.stream import Lateness, Stream
+from watersmeet.vocabulary.waiting import ChoiceMade, ResponseTimes
 
 __all__ = [
     "AdaptiveOrder",
     "And",
     "Band",
     "Budget",
+    "ChoiceMade",
     "Comparisons",
     "Cosine",
     "DirectionStatistics",
@@ -55,6 +58,7 @@ __all__ = [
     "Overlap",
     "PerBatch",
     "Predicate",
+    "ResponseTimes",
     "SameSet",
     "Shed",
     "Span",
@@ -73,6 +77,7 @@ __all__ = [
     "equal",
     "jaccard",
     "overlap",
+    "parse_bytes",
     "parse_order",
     "parse_span",
     "per_batch",

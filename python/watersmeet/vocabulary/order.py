@@ -19,24 +19,35 @@ class AdaptiveOrder:
 
     alpha        load (cost per comparison x window x both rates) from which Filter-Order is used, [Hammad]
     alpha_down   load below which Sync-Filter is used again; lower than alpha, or the join would flap at it
-    period       how often rates and costs are looked at, in stream time
+    period       how often rates and costs are looked at, by the join's clock
+    comparison_s seconds that deciding a pair of rows takes; None: measured while the join runs
     """
 
     alpha: float
     alpha_down: float
     period: Span
+    comparison_s: float | None
 
     def __init__(
-        self, alpha: float = 0.3, *, alpha_down: float | None = None, period: SpanLike = "5s"
+        self,
+        alpha: float = 0.3,
+        *,
+        alpha_down: float | None = None,
+        period: SpanLike = "5s",
+        comparison_s: float | None = None,
     ) -> None:
         up = _check.finite_number(alpha, argument="AdaptiveOrder(alpha)", above=0)
-        down = 0.8 * up if alpha_down is None else alpha_down
+        down = 0.6 * up if alpha_down is None else alpha_down
         down = _check.finite_number(down, argument="AdaptiveOrder(alpha_down)", lowest=0)
         if down > up:
             raise ConfigError(f"AdaptiveOrder(alpha_down)={alpha_down!r}: expected at most alpha={alpha!r}")
         object.__setattr__(self, "alpha", up)
         object.__setattr__(self, "alpha_down", down)
         object.__setattr__(self, "period", positive_span(period, argument="AdaptiveOrder(period)"))
+        cost = comparison_s
+        if cost is not None:
+            cost = _check.finite_number(cost, argument="AdaptiveOrder(comparison_s)", lowest=0)
+        object.__setattr__(self, "comparison_s", cost)
 
 
 Order: TypeAlias = Literal["sync-filter", "filter-order"] | AdaptiveOrder | None

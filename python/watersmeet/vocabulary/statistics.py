@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
+from watersmeet.vocabulary.waiting import ChoiceMade, ResponseTimes, why_waiting
+
 __all__ = ["DirectionStatistics", "Estimate", "Metrics", "StreamStatistics"]
 
 
@@ -51,6 +53,9 @@ class StreamStatistics:
     expired_rows: int = 0  # left the window
     pending_rows: int = 0  # wait in the reorder or input buffer
     watermark: int | None = None  # rows up to here are in the window or past it; in the join's time unit
+    idle: bool = False  # silent for its idle_timeout: holds nobody back
+    behind_s: float | None = None  # its watermark behind the newest row of all streams; None: not measured
+    lateness_s: float | None = None  # the bound in force; None: rows may not be out of order
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +91,16 @@ class Metrics:
     held_results: int = 0  # found, and kept back for their order
     memory_bytes: int = field(default=0, compare=False)  # bytes describe the process, not the answer
     recall: Estimate = Estimate(1.0, 1.0, 1.0)  # share of the full answer that came out
+    order: str | None = None  # how results are put in order now; None: they leave as they are found
+    held_bytes: int = field(default=0, compare=False)
+    blocked_by: str | None = None  # the stream for which results or rows wait
+    blocked_for_s: float = field(default=0.0, compare=False)  # by the join's clock
+    response: ResponseTimes = field(default_factory=ResponseTimes)
+    decisions: tuple[ChoiceMade, ...] = ()  # the latest that the join took by itself
+
+    def why_waiting(self) -> str:
+        """What waits, for which stream, since when, and what would let it go; in words."""
+        return why_waiting(self)
 
     def stream(self, name: str) -> StreamStatistics:
         """The statistics of one stream, by its name."""
@@ -103,13 +118,14 @@ class Metrics:
             f"results {self.results:,}   held {self.held_results:,}   memory {_bytes(self.memory_bytes)}"
             f"   recall {self.recall}"
         ]
-        lines += _table("stream", [s.name for s in self.streams], self.streams, skip=("name",))
+        lines += _table("stream", [s.name for s in self.streams], self.streams, skip=("name", *_NOT_COUNTS))
         names = [f"{s.name} →" for s in self.streams] or [str(n) for n in range(len(self.directions))]
         lines += _table("direction", names, self.directions, skip=_NOT_COUNTERS)
         return "\n".join(lines)
 
 
 _NOT_COUNTERS = ("recall", "fractions", "cell_densities", "plan_order", "plan_fractions")
+_NOT_COUNTS = ("idle", "behind_s", "lateness_s")
 
 
 def _table(title: str, names: list[str], rows: tuple[Any, ...], *, skip: tuple[str, ...]) -> list[str]:

@@ -1,0 +1,139 @@
+"""wm.why_not names the first stage at which a pair fails."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import watersmeet as wm
+
+
+def _rows(times: list[int | None], keys: list[Any]) -> pa.Table:
+    return pa.table({"ts": pa.array(times, pa.int64()), "k": pa.array(keys, pa.int64())})
+
+
+def _join(**options: Any) -> wm.WindowJoin:
+    left, right = options.pop("left", {}), options.pop("right", {})
+    return wm.WindowJoin(
+        wm.Stream("a", **{"window": "10us", **left}),
+        wm.Stream("b", **{"window": "20us", **right}),
+        on=wm.equal("k"),
+        **options,
+    )
+
+
+def _stage(join: wm.WindowJoin, left: Any, right: Any) -> str:
+    return wm.why_not(join, left, right).stage  # type: ignore[attr-defined,no-any-return]
+
+
+def test_unknown_row_is_named() -> None:
+    join = _join()
+    join.push("a", _rows([1], [1]))
+    join.push("b", _rows([1], [1]))
+    reason = wm.why_not(join, 0, 7)
+    assert (reason.stage, str(reason)) == ("unknown", "Stream 'b' has no row 7: 1 have been pushed.")
+
+
+def test_row_without_a_time_is_bad() -> None:
+    join = _join()
+    assert _stage(join, {"ts": None, "k": 1}, {"ts": 1, "k": 1}) == "bad"
+
+
+def test_key_miss_names_the_term_and_both_values() -> None:
+    join = _join()
+    join.push("a", _rows([1, 2], [1, None]))
+    join.push("b", _rows([1], [2]))
+    reason = wm.why_not(join, 0, 0)
+    assert reason.stage == "key"
+    assert "equal(k)" in reason
+    assert "k=1" in reason
+    assert "k=2" in reason
+    assert "null" in wm.why_not(join, 1, 0)
+
+
+def test_only_the_failing_part_of_a_conjunction_is_named() -> None:
+    join = wm.WindowJoin(
+        wm.Stream("a", window="10us"),
+        wm.Stream("b", window="10us"),
+        on=wm.equal("k") & wm.band("v", within=2),
+    )
+    reason = wm.why_not(join, {"ts": 1, "k": 1, "v": 5}, {"ts": 1, "k": 1, "v": 8})
+    assert reason.stage == "key"
+    assert "band" in reason
+    assert "equal" not in reason
+
+
+def test_window_miss_tells_the_distance_and_whose_window_it_is() -> None:
+    join = _join()
+    reason = wm.why_not(join, {"ts": 1, "k": 1}, {"ts": 15, "k": 1})
+    assert reason.stage == "window"
+    assert "14us older" in reason
+    assert "'a' is 10us: 4us too old" in reason
+    assert _stage(join, {"ts": 21, "k": 1}, {"ts": 1, "k": 1}) == "free"
+    assert _stage(join, {"ts": 22, "k": 1}, {"ts": 1, "k": 1}) == "window"
+
+
+def test_window_miss_of_between_tells_both_bounds() -> None:
+    join = wm.WindowJoin(wm.Stream("a"), wm.Stream("b"), on=wm.equal("k"), between=("1us", "2us"))
+    reason = wm.why_not(join, {"ts": 1, "k": 1}, {"ts": 1, "k": 1})
+    assert reason.stage == "window"
+    assert "between=(1us, 2us)" in reason
+
+
+def test_late_row_is_told_by_number_and_as_given() -> None:
+    join = _join(left={"lateness": "3us"})
+    join.push("a", _rows([10, 5], [1, 1]))
+    join.push("b", _rows([10], [1]))
+    assert _stage(join, 1, 0) == "late"
+    assert _stage(join, {"ts": 5, "k": 1}, 0) == "late"
+    again = wm.WindowJoin.restore(join.snapshot())
+    assert _stage(again, 1, 0) == "late"
+
+
+def test_row_in_the_reorder_buffer_waits() -> None:
+    join = _join(left={"lateness": "3us"})
+    join.push("a", _rows([10], [1]))
+    join.push("b", _rows([10], [1]))
+    assert _stage(join, 0, 0) == "waiting"
+
+
+def test_held_pair_is_told_and_then_out() -> None:
+    join = _join(order="filter-order")
+    join.push("a", _rows([10], [1]))
+    join.push("b", _rows([9], [1]))
+    assert _stage(join, 0, 0) == "held"
+    assert join.push("b", _rows([11], [2])).num_rows == 0
+    assert join.push("a", _rows([11], [2])).num_rows == 1
+    assert _stage(join, 0, 0) == "out"
+    assert _stage(join, 1, 0) == "key"
+
+
+def test_pair_of_which_a_row_is_gone_is_answered_by_giving_the_row() -> None:
+    join = _join()
+    join.push("a", _rows([1], [1]))
+    join.push("b", _rows([1], [1]))
+    join.push("a", _rows([100], [1]))
+    join.push("b", _rows([100], [1]))
+    assert _stage(join, 0, 0) == "gone"
+
+
+def test_asking_changes_nothing() -> None:
+    join = _join(order="filter-order")
+    join.push("a", _rows([10], [1]))
+    join.push("b", _rows([9], [1]))
+    before = join.snapshot()
+    wm.why_not(join, 0, 0)
+    wm.why_not(join, {"ts": 1, "k": 2}, 0)
+    assert join.snapshot() == before
+
+
+def test_rows_that_cannot_be_asked_about_are_refused() -> None:
+    join = _join()
+    with pytest.raises(wm.ConfigError, match="2 rows; expected one"):
+        wm.why_not(join, _rows([1, 2], [1, 2]), 0)
+    with pytest.raises(wm.SchemaError, match="'k'"):
+        wm.why_not(join, {"ts": 1}, 0)
+    with pytest.raises(wm.ConfigError, match="expected a WindowJoin"):
+        wm.why_not(3, 0, 0)  # type: ignore[arg-type]
