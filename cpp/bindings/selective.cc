@@ -251,16 +251,18 @@ void bind_selective(py::module_& module) {
                        const py::int_& upper, double seconds_per_tick, double units_per_second,
                        std::array<double, 4> costs, Duration basic_span, std::array<std::uint32_t, kSides> cells,
                        std::uint32_t types, double input_buffer_s, double control_period_s, bool synchronised,
-                       bool guarded, bool scored, std::uint64_t seed) {
+                       bool guarded, bool scored, double first_full_probe_share, std::uint64_t seed) {
              return std::make_unique<Selective>(SelectiveConfig{
                  std::move(terms), std::move(streams), to_wide(lower), to_wide(upper), seconds_per_tick,
                  units_per_second, {costs[0], costs[1], costs[2], costs[3]}, basic_span, cells, types,
-                 input_buffer_s, control_period_s, synchronised, guarded, scored, seed});
+                 input_buffer_s, control_period_s, synchronised, guarded, scored,
+                 first_full_probe_share, seed});
            }),
            py::arg("terms"), py::arg("streams"), py::kw_only(), py::arg("lower"), py::arg("upper"),
            py::arg("seconds_per_tick"), py::arg("units_per_second"), py::arg("costs"), py::arg("basic_span"),
            py::arg("cells"), py::arg("types"), py::arg("input_buffer_s"), py::arg("control_period_s"),
-           py::arg("synchronised"), py::arg("guarded"), py::arg("scored"), py::arg("seed"))
+           py::arg("synchronised"), py::arg("guarded"), py::arg("scored"),
+           py::arg("first_full_probe_share"), py::arg("seed"))
       .def("push", &Selective::push, py::arg("stream"), py::arg("batch"), py::kw_only(), py::arg("at"),
            py::arg("kinds"), py::arg("keep"), py::arg("control"))
       .def("advance", &Selective::advance, py::arg("stream"), py::arg("to"), py::kw_only(), py::arg("keep"),

@@ -48,6 +48,8 @@ struct SelectiveConfig {
   bool guarded = true;
   // Cells are chosen per probe, by a score of their content.
   bool scored = false;
+  // Of full probes before the first plan: shedding by the guard alone must leave samples too.
+  double first_full_probe_share = 0;
   std::uint64_t seed = 0;
 };
 

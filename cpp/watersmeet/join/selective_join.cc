@@ -53,6 +53,7 @@ SelectiveJoin::SelectiveJoin(SelectiveConfig config)
     DirectionPlan& everything = plans_[stream];
     for (std::uint32_t cell = 0; cell < cells; ++cell) everything.order.push_back(cell);
     everything.fractions.assign(config_.types, 1.0);
+    everything.full_probe_share = config_.first_full_probe_share;
     rests_[stream].allowance.assign(config_.types, 0.0);
     totals_.tallies[stream] = CellTally(std::size_t{config_.types} * cells);
     period_.directions[stream].tally = CellTally(std::size_t{config_.types} * cells);
@@ -314,10 +315,12 @@ SelectiveJoin::Leave SelectiveJoin::guard(double waited_s) const {
   return {share, left_s / 2 * config_.units_per_second, share > 0 ? std::exp2(2 * (fill - kAimedFill)) / share : HUGE_VAL};
 }
 
+// An index has costs that few rows do not save; it is not held to cost more than looking at every row.
 double SelectiveJoin::units_per_row() const {
   std::uint64_t decided = 0;
   for (const DirectionCounts& direction : totals_.directions) decided += direction.done;
-  return decided > 0 ? totals_.units / whole_number(decided) : 1;
+  if (decided == 0) return config_.costs.comparison;
+  return std::min(totals_.units / whole_number(decided), config_.costs.comparison);
 }
 
 // A full probe must end before the buffer overflows with what arrives meanwhile.

@@ -10,6 +10,7 @@ full probes, weighted by their rarity, is added back.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,8 @@ from watersmeet.control._check import share
 from watersmeet.control.recall import Missed
 
 __all__ = ["RecallSums", "missed_by_line", "with_period"]
+
+_FEWEST_SAMPLES: Final = 3  # below, any share of the answer is possible
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +79,10 @@ def with_period(
 
 def missed_by_line(sums: RecallSums) -> Missed:
     """Results, and the estimate of what the probes missed, with its variance."""
-    if not sums.shed or sums.samples == 0:
+    if not sums.shed or sums.samples < _FEWEST_SAMPLES:
         heaviest = float("inf") if sums.blind or sums.shed else 0.0
-        return Missed(results=sums.results, shed=sums.shed or sums.blind, heaviest=heaviest)
+        missed = max(0.0, sums.odds[2])
+        return Missed(sums.results, missed, shed=sums.shed or sums.blind, heaviest=heaviest)
     one, x, y, xx, xy, yy = sums.spread
     across = one * xx - x * x
     slope = max(0.0, (one * xy - x * y) / across) if sums.samples > 2 and across > 1e-9 * one * xx else 0.0

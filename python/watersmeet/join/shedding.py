@@ -11,9 +11,10 @@ from watersmeet._core import _native
 from watersmeet.control import BacklogRule, GedikRule, RateRule
 from watersmeet.errors import SchemaError
 from watersmeet.join.config import JoinConfig
-from watersmeet.join.shedding_core import SheddingCore
+from watersmeet.join.shedding_core import FIRST_FULL_PROBE_SHARE, SheddingCore
 from watersmeet.join.shedding_layout import Layout, chosen_policy, layout_of, type_codes
 from watersmeet.join.shedding_policies import (
+    AutoPolicy,
     ContentPolicy,
     DensityPolicy,
     DropPolicy,
@@ -58,12 +59,19 @@ def new_shedding_core(
         control_period_s=layout.control_period_s,
         synchronised=budget is not None,
         guarded=policy != "random-drop" and (policy != "gedik" or shed.rate_control == "backlog"),
-        scored=policy == "content",
+        scored=policy in ("auto", "content"),
+        first_full_probe_share=FIRST_FULL_PROBE_SHARE,
         seed=config.seed & (2**64 - 1),
     )
     return SheddingCore(
         native,
-        _policy(shed, policy, layout, capacity=None if budget is None else budget.per_second),
+        _policy(
+            shed,
+            policy,
+            layout,
+            capacity=None if budget is None else budget.per_second,
+            score_cost=costs[3],
+        ),
         policy_name=policy,
         types=("",) if shed.utility is None else ("", *map(str, shed.utility)),
         unit_ns=unit_ns,
@@ -71,7 +79,9 @@ def new_shedding_core(
     )
 
 
-def _policy(shed: Shed, policy: str, layout: Layout, *, capacity: float | None) -> SheddingPolicy:
+def _policy(
+    shed: Shed, policy: str, layout: Layout, *, capacity: float | None, score_cost: float
+) -> SheddingPolicy:
     geometry = layout.geometry
     # Demand varies from second to second: an input buffer that is partly full leaves no time unused.
     target_s = 0.3 * shed.input_buffer.amount * 1e-9
@@ -83,6 +93,9 @@ def _policy(shed: Shed, policy: str, layout: Layout, *, capacity: float | None) 
         return DensityPolicy(geometry, pace, worth=worth)
     if policy == "content":
         return ContentPolicy(geometry, pace)
+    if policy == "auto":
+        both = ContentPolicy(geometry, pace), DensityPolicy(geometry, pace)
+        return AutoPolicy(*both, score_units=score_cost * max(geometry.cells))
     if policy == "random-drop":
         return DropPolicy(geometry, pace)
     rule = GedikRule(geometry.windows_s, geometry.basic_window_s, adapt=shed.adapt, sampling=shed.sampling)

@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,9 @@ from watersmeet.join.shedding_policies import PolicyState, SheddingPolicy
 from watersmeet.join.shedding_state import from_plain, to_plain
 from watersmeet.vocabulary import Estimate
 
-__all__ = ["SheddingCore"]
+__all__ = ["FIRST_FULL_PROBE_SHARE", "SheddingCore"]
+
+FIRST_FULL_PROBE_SHARE: Final = 0.02  # before the first plan
 
 Rows = npt.NDArray[np.int64]
 Keep = Callable[[Rows, Rows], npt.NDArray[np.bool_]]
@@ -166,7 +168,7 @@ class SheddingCore:
         for side, direction in enumerate(counted["directions"]):
             plan = None if self._plans is None else self._plans[side]
             could_be_full = direction["tossed"] / max(1, direction["probes"])
-            full_probe_share = 0.0 if plan is None else plan[2] * could_be_full
+            full_probe_share = (FIRST_FULL_PROBE_SHARE if plan is None else plan[2]) * could_be_full
             sums.append(_with_direction(self._recall[side], direction, full_probe_share))
         self._recall = (sums[0], sums[1])
 
@@ -182,7 +184,11 @@ class SheddingCore:
         estimates = [
             estimate_recall(chosen, dropped_shares=dropped) for chosen in (parts, parts[:1], parts[1:])
         ]
-        first, second, third = (Estimate(one.value, one.low, one.high) for one in estimates)
+        # Rows were not dropped evenly over time, so what the drops left of the answer is known only roughly.
+        rough = 1.5 if any(dropped) else 1.0
+        first, second, third = (
+            Estimate(one.value, one.low / rough, min(1.0, one.high * rough)) for one in estimates
+        )
         return first, second, third
 
 

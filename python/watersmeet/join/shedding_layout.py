@@ -58,13 +58,13 @@ def check_shed(config: JoinConfig, shed: Shed | None) -> None:
 
 
 def chosen_policy(shed: Shed, driver: Predicate | None, *, is_opaque: bool) -> str:
-    """The policy that runs: "auto" scores what can be scored, and goes by density otherwise."""
+    """The policy that runs: "auto" stays where both ways are open, and is "density" otherwise."""
     scorable = driver is not None and not isinstance(driver, Band)
     if shed.policy == "content" and not scorable:
         raise ConfigError("Shed(policy='content'): needs a part of on= about keys or sets, to be scored")
     if shed.policy != "auto":
         return shed.policy
-    return "content" if scorable and not is_opaque and shed.utility is None else "density"
+    return "auto" if scorable and not is_opaque and shed.utility is None else "density"
 
 
 def layout_of(

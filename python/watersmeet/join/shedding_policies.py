@@ -42,6 +42,7 @@ from watersmeet.control.utility import PairUtility
 from watersmeet.join.shedding_period import NativePlan, Period, native_plans
 
 __all__ = [
+    "AutoPolicy",
     "ContentPolicy",
     "DensityPolicy",
     "DropPolicy",
@@ -54,6 +55,8 @@ __all__ = [
 
 Plans: TypeAlias = tuple[NativePlan, NativePlan]
 _PLENTY_SHARE: Final = 0.1  # of the full cost, from which on exploration is not felt
+_LEAST_FULL_PROBES: Final = 2e-4  # of all probes: without samples nothing is known of the recall
+_WORTH_SCORING: Final = 4.0  # times what scoring costs must be at stake in a probe
 _EXPLORATION: Final = 0.02  # share of the budget for full probes where the scores choose
 
 
@@ -89,6 +92,7 @@ class PolicyState:
     sampled: tuple[CellCounts, CellCounts] | None = None
     steps: int = 0
     keep: float = 1.0
+    alternative: PolicyState | None = None  # of the policy that rests, where there are two
 
 
 class SheddingPolicy(Protocol):
@@ -278,8 +282,9 @@ class ContentPolicy:
         if backlog.budget_share >= 1.0:
             self.state = PolicyState(backlog, ContentState(), steps=state.steps + 1)
             return native_plans(plans, types=self._geometry.types)
-        exploration = _EXPLORATION * backlog.budget_share
-        budget = (backlog.budget_share - exploration) / (1.0 - exploration) * due * period.elapsed_s
+        exploration = max(_LEAST_FULL_PROBES, _EXPLORATION * backlog.budget_share)
+        left = max(0.0, backlog.budget_share - exploration) / (1.0 - exploration)
+        budget = left * due * period.elapsed_s
         learnt, threshold = adapt_threshold(
             state.learnt, levels, budget=budget / _misjudged(period), rule=self._rule
         )
@@ -302,6 +307,32 @@ def _misjudged(period: Period) -> float:
         return 1.0
     spent = (period.units - period.score_units) * (1.0 - full / pairs)
     return min(10.0, max(0.1, spent / period.planned_units))
+
+
+class AutoPolicy:
+    """Content where a probe is dear, density where the index makes it so cheap that scores cost more."""
+
+    def __init__(self, content: ContentPolicy, density: DensityPolicy, *, score_units: float) -> None:
+        self._content, self._density = content, density
+        self._score_units = score_units  # of one probe, at most
+
+    @property
+    def state(self) -> PolicyState:
+        """Both states as one."""
+        return replace(self._content.state, alternative=self._density.state)
+
+    @state.setter
+    def state(self, state: PolicyState) -> None:
+        assert state.alternative is not None
+        self._density.state = state.alternative
+        self._content.state = replace(state, alternative=None)
+
+    def step(self, period: Period) -> Plans:
+        """Let both learn; follow the one that pays."""
+        by_content, by_density = self._content.step(period), self._density.step(period)
+        probes_per_s = max(period.started / period.elapsed_s, 1e-9)
+        probe_units = period.due_pairs_per_s * period.units_per_pair / probes_per_s
+        return by_content if probe_units >= _WORTH_SCORING * self._score_units else by_density
 
 
 class DropPolicy:

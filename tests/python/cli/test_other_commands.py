@@ -38,15 +38,21 @@ def test_news_are_sorted_seeded_and_shared() -> None:
     assert 0 < pairs.num_rows < 200 * 200 / 10
 
 
-def test_the_demo_prints_its_rate_and_pairs_and_the_true_count() -> None:
-    result = run("demo", "--stories", "200", "--seed", "3")
+def test_the_demo_prints_its_rate_and_pairs_and_the_true_count(tmp_path: Path) -> None:
+    report = tmp_path / "report.html"
+    result = run("demo", "--stories", "200", "--seed", "3", "--report", str(report))
     assert result.exit_code == 0, result.output
     left, right = small_news()
-    expected = definition(left, right, on=wm.overlap("keywords", at_least=4), window="5m").num_rows
+    expected = definition(left, right, on=wm.overlap("keywords", at_least=4), window="1m").num_rows
     found = next(line for line in result.stdout.splitlines() if line.startswith("pairs found"))
     assert int(found.split()[-1].replace(",", "")) == expected
     assert "stories/s" in result.stdout
     assert "shared keywords" in result.stdout
+    for way in ("unlimited", "selective", "random drop"):
+        assert way in result.stdout
+    page = report.read_text()
+    assert page.count("<svg") == 5
+    assert "http" not in page.replace("http://www.w3.org/2000/svg", "")  # it loads nothing from anywhere
 
 
 def test_explain_says_something_of_the_predicate_without_any_data() -> None:
