@@ -76,6 +76,7 @@ def new_shedding_core(
         types=("",) if shed.utility is None else ("", *map(str, shed.utility)),
         unit_ns=unit_ns,
         is_timed=budget is None,
+        comparison_cost=costs[0],
     )
 
 

@@ -51,6 +51,7 @@ class SheddingCore:
         types: tuple[str, ...],
         unit_ns: int,
         is_timed: bool,
+        comparison_cost: float = 1.0,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._native = native
@@ -58,6 +59,7 @@ class SheddingCore:
         self.policy_name = policy_name
         self._types = types
         self._unit_ns = unit_ns
+        self._comparison_cost = comparison_cost
         self.clock: Callable[[], float] | None = clock if is_timed else None
         self._pace = Pace()
         self._plans: tuple[NativePlan, NativePlan] | None = None
@@ -156,7 +158,13 @@ class SheddingCore:
             busy_s, backlog_s = self._pace.last_busy_s, self._pace.lag_s
             self._native.set_lag(backlog_s)
         self._remember(counted)
-        period = period_of(counted, types=len(self._types), busy_s=busy_s, backlog_s=backlog_s)
+        period = period_of(
+            counted,
+            types=len(self._types),
+            busy_s=busy_s,
+            backlog_s=backlog_s,
+            comparison_cost=self._comparison_cost,
+        )
         self._plans = self._policy.step(period)
         if self.history is not None:
             self.history.append({**counted, "plans": self._plans, "lag_s": backlog_s})

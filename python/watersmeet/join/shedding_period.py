@@ -34,6 +34,7 @@ class Period:
     planned_units: float
     windows: tuple[WindowStatistics, WindowStatistics]  # due per second
     directions: tuple[Mapping[str, Any], Mapping[str, Any]]
+    comparison_cost: float = 1.0  # in units
 
     @property
     def due_pairs_per_s(self) -> float:
@@ -42,10 +43,16 @@ class Period:
 
     @property
     def units_per_pair(self) -> float:
-        """What deciding a pair cost; 1 where none was decided."""
+        """What deciding a pair cost, at most a comparison: that of a comparison where none was decided.
+
+        Without that bound the costs of an index that few pairs do not save would make pairs look ever
+        dearer as there are fewer of them, until nothing was left.
+        """
         pairs = sum(float(window.seen.comparisons.sum()) for window in self.windows)
         spent = self.units - self.score_units
-        return spent / pairs if pairs > 0.0 and spent > 0.0 else 1.0
+        if pairs <= 0.0 or spent <= 0.0:
+            return self.comparison_cost
+        return min(self.comparison_cost, spent / pairs)
 
     @property
     def arrived(self) -> float:
@@ -70,7 +77,12 @@ class Period:
 
 
 def period_of(
-    counted: Mapping[str, Any], *, types: int, busy_s: float | None = None, backlog_s: float | None = None
+    counted: Mapping[str, Any],
+    *,
+    types: int,
+    busy_s: float | None = None,
+    backlog_s: float | None = None,
+    comparison_cost: float = 1.0,
 ) -> Period:
     """The period from the core's counters; `busy_s` and `backlog_s` replace those of the virtual server."""
     elapsed_s = max(float(counted["elapsed_s"]), 1e-9)
@@ -84,6 +96,7 @@ def period_of(
         planned_units=float(counted["planned_units"]),
         windows=(_window(second, types, elapsed_s), _window(first, types, elapsed_s)),
         directions=(first, second),
+        comparison_cost=comparison_cost,
     )
 
 

@@ -159,6 +159,22 @@ def test_fraction_recovers_after_a_burst_and_never_sticks_at_zero(policy: str) -
     assert [stream.dropped_rows for stream in join.metrics.streams] == [0, 0]
 
 
+def test_index_that_cannot_be_cut_by_time_does_not_starve() -> None:
+    left, right = gedik_streams(3, 0.6, 60.0, 40.0, cycle=8.0)
+    streams = (wm.Stream(name, window="8s") for name in ("a", "b"))
+    on = wm.overlap("items", at_least=2)
+    shed = wm.Shed(wm.comparisons(3_000), policy="density")
+    join = wm.WindowJoin(*streams, on=on, shed=shed, index="inverted-by-id", merge="heap", output="rows")
+    late = 0
+    for start in range(0, left.num_rows, 200):
+        results = (
+            join.push("a", left.slice(start, 200)).num_rows + join.push("b", right.slice(start, 200)).num_rows
+        )
+        late += results if start > 1200 else 0
+    assert late > 5  # a probe costs all of its lists, however little of the window it may look at
+    assert max(max(d.plan_fractions.values()) for d in join.metrics.directions) > 0.01
+
+
 @pytest.mark.parametrize("policy", POLICIES)
 def test_restored_join_goes_on_as_the_original(policy: str) -> None:
     left, right, on, _ = streams_of("dot")
