@@ -28,6 +28,7 @@ template <class Value>
 [[nodiscard]] TermKind term_kind(const std::string& name) {
   return named<TermKind>({{"equal", TermKind::kEqual},
                           {"band", TermKind::kBand},
+                          {"distance", TermKind::kDistance},
                           {"overlap", TermKind::kOverlap},
                           {"subset", TermKind::kSubset},
                           {"superset", TermKind::kSuperset},
@@ -44,6 +45,20 @@ template <class Value>
                         {"bytes", Coding::kBytes},
                         {"composite", Coding::kComposite}},
                        name, "coding");
+}
+
+[[nodiscard]] Metric metric_kind(const std::string& name) {
+  return named<Metric>({{"mean-abs", Metric::kMeanAbs},
+                        {"l2", Metric::kL2},
+                        {"cosine", Metric::kCosine},
+                        {"hamming", Metric::kHamming}},
+                       name, "metric");
+}
+
+[[nodiscard]] Element element_kind(const std::string& name) {
+  return named<Element>(
+      {{"byte", Element::kByte}, {"float", Element::kFloat}, {"real", Element::kReal}, {"word", Element::kWord}}, name,
+      "element");
 }
 
 [[nodiscard]] IndexKind index_kind(const std::string& name) {
@@ -89,8 +104,9 @@ template <class Value>
 }
 
 [[nodiscard]] TermConfig make_term(const std::string& kind, const std::string& code,
-                                   std::array<std::size_t, kSides> columns, std::string label,
-                                   double at_least, std::uint64_t within_integer, double within_real) {
+                                   std::array<std::size_t, kSides> columns, std::string label, double at_least,
+                                   std::uint64_t within_integer, double within_real, const std::string& metric,
+                                   double at_most, const std::string& element, std::size_t width) {
   TermConfig config;
   config.term.kind = term_kind(kind);
   config.term.at_least = at_least;
@@ -98,6 +114,10 @@ template <class Value>
   config.term.within_real = within_real;
   config.coding = coding(code);
   config.term.real = config.term.kind == TermKind::kBand && config.coding == Coding::kReal;
+  config.term.metric = metric_kind(metric);
+  config.term.at_most = at_most;
+  config.term.element = element_kind(element);
+  config.term.width = width;
   config.columns = columns;
   config.label = std::move(label);
   return config;
@@ -338,7 +358,8 @@ void bind_join(py::module_& module) {
   py::class_<TermConfig>(module, "Term")
       .def(py::init(&make_term), py::arg("kind"), py::kw_only(), py::arg("coding"), py::arg("columns"),
            py::arg("label"), py::arg("at_least") = 0.0, py::arg("within_integer") = std::uint64_t{0},
-           py::arg("within_real") = 0.0);
+           py::arg("within_real") = 0.0, py::arg("metric") = "mean-abs", py::arg("at_most") = 0.0,
+           py::arg("element") = "byte", py::arg("width") = std::size_t{0});
   py::class_<StreamConfig>(module, "StreamConfig")
       .def(
           py::init([](std::string name, std::string time_column, std::int64_t time_multiplier,

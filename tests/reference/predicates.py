@@ -351,6 +351,30 @@ _CONJUNCTIONS: tuple[tuple[Callable[..., JoinColumns], ...], ...] = (
     (_int_equal, _composite),
 )
 
+
+def _distance(rng: Rng, rows: tuple[int, int], nulls: float) -> JoinColumns:
+    """Short vectors of small numbers, so that sums often lie exactly on the threshold."""
+    metric = _pick(rng, ("mean-abs", "l2", "cosine", "hamming"))
+    size = int(rng.integers(1, 7))
+    kinds = [pa.binary(size), pa.list_(pa.uint8(), size)]
+    if metric != "hamming" and rng.random() < 0.5:
+        kinds = [pa.list_(kind, size) for kind in (pa.uint8(), pa.int32(), pa.float64(), pa.float32())]
+    left, right, sides = _names(rng, "v")
+    columns = [_nulls(_vectors(rng, _pick(rng, kinds), count, size), rng, nulls) for count in rows]
+    most = {"mean-abs": 3, "l2": 8, "cosine": 1, "hamming": 12}[metric]
+    at_most = float(_pick(rng, (0, most / 4, most / 3, most / 2)))
+    on = _predicate(wm.distance, "v", sides, metric=metric, at_most=at_most)
+    return JoinColumns({left: columns[0]}, {right: columns[1]}, on)
+
+
+def _vectors(rng: Rng, kind: pa.DataType, count: int, size: int) -> pa.Array:
+    values = rng.integers(0, 7, (count, size))
+    if pa.types.is_fixed_size_binary(kind):
+        return pa.array([bytes(row.astype(np.uint8)) for row in values], kind)
+    tenths = pa.types.is_floating(kind.value_type) and rng.random() < 0.5
+    return pa.array([[float(v) / 10 if tenths else v for v in row.tolist()] for row in values], kind)
+
+
 FAMILIES: dict[str, Callable[[Rng, tuple[int, int], float], JoinColumns]] = {
     "equal_int": _int_equal,
     "equal_text": _text_equal,
@@ -368,4 +392,5 @@ FAMILIES: dict[str, Callable[[Rng, tuple[int, int], float], JoinColumns]] = {
     "where": _where,
     "cross": _cross,
     "and": _conjunction,
+    "distance": _distance,
 }

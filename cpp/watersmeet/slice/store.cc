@@ -24,6 +24,7 @@ namespace {
 [[nodiscard]] Column make_column(const Term& term) {
   if (term.kind == TermKind::kEqual) return KeyColumn{};
   if (term.kind == TermKind::kBand) return NumberColumn{};
+  if (term.kind == TermKind::kDistance) return VectorColumn(term.element, term.width);
   SetColumn sets;
   sets.weighted = term.is_weighted();
   return sets;
@@ -32,6 +33,7 @@ namespace {
 [[nodiscard]] Seq end_of(const Column& column) {
   if (const auto* keys = std::get_if<KeyColumn>(&column)) return keys->words.end();
   if (const auto* numbers = std::get_if<NumberColumn>(&column)) return numbers->words.end();
+  if (const auto* vectors = std::get_if<VectorColumn>(&column)) return vectors->squares.end();
   return std::get<SetColumn>(column).starts.end();
 }
 
@@ -58,6 +60,8 @@ SliceStore::SliceStore(const SliceConfig& config)
   for (std::size_t at = 0; at < config.terms.size(); ++at) {
     const SliceTerm& term = config.terms[at];
     codings_.push_back(make_coding(term));
+    distances_.emplace_back();
+    if (term.term.kind == TermKind::kDistance) distances_.back().emplace(term.term);
     const std::size_t left = add_column(term.left, at, true);
     const std::size_t right = add_column(term.right, at, false);
     links_[term.left * streams + term.right].push_back({at, left, right, true});
@@ -111,6 +115,8 @@ void SliceStore::append_columns(std::size_t stream, const std::vector<ArrowView>
         append_keys({next, end}, coding, *keys, joinable);
       } else if (auto* numbers = std::get_if<NumberColumn>(&column)) {
         append_numbers(*next, config.term.real, *numbers, joinable);
+      } else if (auto* vectors = std::get_if<VectorColumn>(&column)) {
+        append_vectors(*next, *vectors, joinable);
       } else {
         append_sets(*next, end - next > 1 ? &*(next + 1) : nullptr, coding, std::get<SetColumn>(column),
                     joinable);
@@ -157,10 +163,14 @@ bool SliceStore::matches(std::size_t own, Seq own_row, std::size_t other, Seq ot
   const Window& own_window = windows_[own];
   const Window& other_window = windows_[other];
   for (const TermLink& link : links(own, other)) {
-    if (!satisfies(config_->terms[link.term].term, own_window.columns[link.own_column], own_row,
-                   other_window.columns[link.other_column], other_row, link.own_is_left)) {
-      return false;
-    }
+    const Column& own_column = own_window.columns[link.own_column];
+    const Column& other_column = other_window.columns[link.other_column];
+    const auto& distance = distances_[link.term];
+    const bool holds = distance.has_value() ? (*distance)(std::get<VectorColumn>(own_column), own_row,
+                                                          std::get<VectorColumn>(other_column), other_row)
+                                            : satisfies(config_->terms[link.term].term, own_column, own_row,
+                                                        other_column, other_row, link.own_is_left);
+    if (!holds) return false;
   }
   return true;
 }

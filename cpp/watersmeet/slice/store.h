@@ -12,8 +12,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "watersmeet/predicate/distance.h"
 #include "watersmeet/slice/config.h"
 #include "watersmeet/tuple/arrow_view.h"
 #include "watersmeet/tuple/ingest.h"
@@ -70,9 +72,10 @@ class SliceStore {
 
   const SliceConfig* config_;
   std::vector<Window> windows_;
-  std::vector<TermCoding> codings_;                 // per term
-  std::vector<std::vector<StreamColumn>> columns_;  // per stream, what its columns are
-  std::vector<std::vector<TermLink>> links_;        // per ordered pair of streams
+  std::vector<TermCoding> codings_;                     // per term
+  std::vector<std::optional<DistanceTest>> distances_;  // per term, for those that are distances
+  std::vector<std::vector<StreamColumn>> columns_;      // per stream, what its columns are
+  std::vector<std::vector<TermLink>> links_;            // per ordered pair of streams
 };
 
 }  // namespace watersmeet

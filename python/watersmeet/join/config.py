@@ -9,7 +9,6 @@ from typing import Any, Final, Literal, TypeAlias, cast
 from watersmeet.errors import ConfigError
 from watersmeet.vocabulary import (
     AdaptiveOrder,
-    Distance,
     Lateness,
     Order,
     Predicate,
@@ -205,6 +204,3 @@ def _refuse_what_is_to_come(config: JoinConfig) -> None:
             raise ConfigError(
                 f"Stream {stream.name!r}: lateness={stream.lateness!r} with shed=: expected a span"
             )
-    for leaf in config.leaves:
-        if isinstance(leaf, Distance):
-            raise ConfigError(f"on={leaf}: distance predicates are not in this version; wm.where can do it")

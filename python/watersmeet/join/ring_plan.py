@@ -14,7 +14,8 @@ from watersmeet.join.ring_config import PairTest, RingConfig
 from watersmeet.join.schema import StreamSchema
 from watersmeet.join.term import TermPlan
 from watersmeet.join.terms import term_plan
-from watersmeet.vocabulary import Distance, Where
+from watersmeet.join.vectors import has_native_vectors
+from watersmeet.vocabulary import Band, Distance, Equal, Predicate, Where
 
 __all__ = ["RingPlan", "make_checks", "make_ring_plan", "new_ring_core"]
 
@@ -47,9 +48,9 @@ def make_ring_plan(config: RingConfig, schemas: Sequence[StreamSchema]) -> RingP
         for stream, schema in zip(config.streams, schemas, strict=True)
     )
     terms = []
-    for test in config.tests:
+    for test in sorted(config.tests, key=lambda test: _cost(test.leaf)):
         left, right = schemas[test.left], schemas[test.right]
-        if isinstance(test.leaf, Distance):
+        if isinstance(test.leaf, Distance) and not is_native(test, schemas):
             check_vector_type(
                 left.kinds[test.leaf.left], test.leaf, about=f"{left.about}: column {test.leaf.left!r}"
             )
@@ -62,6 +63,20 @@ def make_ring_plan(config: RingConfig, schemas: Sequence[StreamSchema]) -> RingP
     return RingPlan(unit_ns, tuple(schema.time_ns // unit_ns for schema in schemas), times, tuple(terms))
 
 
+def is_native(test: PairTest, schemas: Sequence[StreamSchema]) -> bool:
+    """Whether the core can compare the vectors of a distance: those whose type says how long they are."""
+    leaf = test.leaf
+    assert isinstance(leaf, Distance)
+    return has_native_vectors((schemas[test.left].kinds[leaf.left], schemas[test.right].kinds[leaf.right]))
+
+
+def _cost(leaf: Predicate) -> int:
+    """The core tests a pair in this order: the cheap terms first."""
+    if isinstance(leaf, Equal | Band):
+        return 0
+    return 2 if isinstance(leaf, Distance) else 1
+
+
 def make_checks(config: RingConfig, plan: RingPlan) -> list[RingCheck]:
     """What is decided outside the core, the cheap ones first."""
     checks = [
@@ -69,8 +84,9 @@ def make_checks(config: RingConfig, plan: RingPlan) -> list[RingCheck]:
         for test, term in plan.terms
         if term.exact is not None
     ]
+    native = {test for test, _ in plan.terms}
     for test in config.tests:
-        if isinstance(test.leaf, Distance):
+        if isinstance(test.leaf, Distance) and test not in native:
             checks.append(RingCheck.of_distance(test.leaf, (test.left, test.right)))
     for test in config.tests:
         if isinstance(test.leaf, Where):

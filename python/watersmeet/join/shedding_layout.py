@@ -12,7 +12,7 @@ from watersmeet.errors import ConfigError
 from watersmeet.join.config import JoinConfig
 from watersmeet.join.shedding_policies import Geometry
 from watersmeet.vocabulary import PerBatch, Predicate, Shed
-from watersmeet.vocabulary.predicate import Band
+from watersmeet.vocabulary.predicate import Band, Distance
 
 __all__ = ["Layout", "check_shed", "chosen_policy", "layout_of", "type_codes"]
 
@@ -59,7 +59,7 @@ def check_shed(config: JoinConfig, shed: Shed | None) -> None:
 
 def chosen_policy(shed: Shed, driver: Predicate | None, *, is_opaque: bool) -> str:
     """The policy that runs: "auto" stays where both ways are open, and is "density" otherwise."""
-    scorable = driver is not None and not isinstance(driver, Band)
+    scorable = driver is not None and not isinstance(driver, Band | Distance)
     if shed.policy == "content" and not scorable:
         raise ConfigError("Shed(policy='content'): needs a part of on= about keys or sets, to be scored")
     if shed.policy != "auto":

@@ -10,6 +10,7 @@ from watersmeet.join.config import Index, JoinConfig
 from watersmeet.vocabulary import (
     Band,
     Cosine,
+    Distance,
     Dot,
     Equal,
     Jaccard,
@@ -25,9 +26,15 @@ __all__ = ["Split", "split"]
 
 SETS: Final = (Overlap, Jaccard, SameSet, Dot, Cosine, Subset, Superset)
 # Most selective first: a key meets few rows, a set more (most where empty sets match), a band has no index.
-_DRIVING: Final = ((Equal,), (Overlap, Jaccard, SameSet, Dot, Cosine), (Subset, Superset), (Band,))
+_DRIVING: Final = (
+    (Equal,),
+    (Overlap, Jaccard, SameSet, Dot, Cosine),
+    (Subset, Superset),
+    (Band,),
+    (Distance,),
+)
 # Cheapest first, once candidates are there.
-_CHECKING: Final = ((Equal,), (Band,), SETS)
+_CHECKING: Final = ((Equal,), (Band,), SETS, (Distance,))
 _SERVES: Final[dict[str, tuple[type[Predicate], ...]]] = {
     "hash": (Equal,),
     "inverted": SETS,
@@ -95,6 +102,8 @@ def _reason(driver: Predicate | None, native: list[Predicate], functions: tuple[
         return "no part of the predicate can be indexed" if functions else "there is no predicate"
     if isinstance(driver, Band):
         return "a band has no index: the window is scanned"
+    if isinstance(driver, Distance):
+        return "a distance has no index: the window is scanned"
     if len(native) > 1:
         return "the most selective part that an index can serve"
     return "an index serves it"

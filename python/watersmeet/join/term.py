@@ -28,6 +28,10 @@ class TermPlan:
     at_least: float = 0.0
     within_integer: int = 0
     within_real: float = 0.0
+    metric: str = "mean-abs"
+    at_most: float = 0.0
+    element: str = "byte"  # what vectors are made of
+    width: int = 0  # elements per vector
     exact: ExactBand | None = None  # what must be checked again, the term being only nearly exact
 
     def same_core(self, other: TermPlan, side: int) -> bool:
@@ -46,6 +50,10 @@ class TermPlan:
             at_least=self.at_least,
             within_integer=self.within_integer,
             within_real=self.within_real,
+            metric=self.metric,
+            at_most=self.at_most,
+            element=self.element,
+            width=self.width,
         )
 
 

@@ -15,7 +15,8 @@ from watersmeet.join.handover import Handover
 from watersmeet.join.layouts import is_list, list_of, plain_type
 from watersmeet.join.meeting import Meeting, meet
 from watersmeet.join.term import About, TermPlan, leaf_columns
-from watersmeet.vocabulary import Band, Cosine, Dot, Equal, Predicate
+from watersmeet.join.vectors import distance_term
+from watersmeet.vocabulary import Band, Cosine, Distance, Dot, Equal, Predicate
 
 __all__ = ["Kinds", "term_plan"]
 
@@ -44,6 +45,8 @@ def term_plan(leaf: Predicate, kinds: tuple[Kinds | None, Kinds | None], names: 
         return _equal(leaf, about)
     if isinstance(leaf, Band):
         return band_term(leaf, (left[0], right[0]), about)
+    if isinstance(leaf, Distance):
+        return distance_term(leaf, (left[0], right[0]), about)
     if isinstance(leaf, Dot | Cosine):
         return _weighted(leaf, about)
     return _set(leaf, about)

@@ -70,11 +70,17 @@ def test_one_function_sees_a_block_of_every_stream() -> None:
 
 
 @pytest.mark.parametrize("metric", ["mean-abs", "l2", "cosine", "hamming"])
-def test_oracle_distances(metric: Any) -> None:
+@pytest.mark.parametrize("kind", [pa.binary(12), pa.binary(), pa.list_(pa.uint8())], ids=str)
+def test_oracle_distances(metric: Any, kind: pa.DataType) -> None:
     rng = np.random.default_rng(3)
     images = [rng.integers(0, 30, (40, 12)).astype(np.uint8) for _ in range(2)]
     tables = [
-        pa.table({"ts": np.arange(40), "v": pa.array([bytes(row) for row in part], pa.binary(12))})
+        pa.table(
+            {
+                "ts": np.arange(40),
+                "v": pa.array([bytes(row) if "binary" in str(kind) else row.tolist() for row in part], kind),
+            }
+        )
         for part in images
     ]
     at_most = {"mean-abs": 8.0, "l2": 35.0, "cosine": 0.2, "hamming": 25.0}[metric]
