@@ -73,6 +73,7 @@ class RingChecks:
         self.checks = tuple(checks)
         self._names = names
         self._stores = stores
+        self._gathering = threading.Lock()  # a store serves one caller at a time
         self._asking = asking  # threads that are inside a check: from there the join may not be called
 
     @property
@@ -95,7 +96,10 @@ class RingChecks:
             self._asking.discard(me)
 
     def _ask(self, check: RingCheck, rows: Sequence[Rows]) -> Truths:
-        blocks = [self._stores[stream].table(part) for stream, part in zip(check.streams, rows, strict=True)]
+        with self._gathering:
+            blocks = [
+                self._stores[stream].table(part) for stream, part in zip(check.streams, rows, strict=True)
+            ]
         return check.holds(*blocks)
 
     def _explained(self, check: RingCheck, rows: list[Rows], error: Exception) -> WatersmeetError:
