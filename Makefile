@@ -39,7 +39,7 @@ cpp_sources := $(shell find cpp third_party -type f \( -name '*.cc' -o -name '*.
 python_sources := $(shell find python -type f \( -name '*.py' -o -name '*.pyi' -o -name py.typed \) 2>/dev/null)
 format_sources = $(shell find cpp tests/cpp bench -type f \( -name '*.cc' -o -name '*.h' \) -not -path '*/.*' 2>/dev/null)
 
-.PHONY: help demo test test-cpp test-python lint format bench bench-peers micro figures asan asan-python tsan fuzz soak \
+.PHONY: help demo test test-cpp test-python test-spark lint format bench bench-peers micro figures asan asan-python tsan fuzz soak \
 	wheel stubs dev venv install build java clean
 
 help:  ## this list
@@ -49,7 +49,7 @@ help:  ## this list
 demo: $(installed_stamp)  ## build, then join two streams for about a minute and show the result
 	@$(BIN)/watersmeet demo
 
-test: $(dev_stamp) test-cpp test-python  ## build, then pass everything: C++ tests, then Python tests
+test: $(dev_stamp) test-cpp test-python test-spark  ## build, then pass everything: C++ tests, Python tests, Spark tests
 
 test-cpp:  ## the C++ tests alone (GoogleTest, with the core's debug checks)
 	@tools/setup.sh build test bench
@@ -59,6 +59,10 @@ test-cpp:  ## the C++ tests alone (GoogleTest, with the core's debug checks)
 
 test-python: $(dev_stamp) $(installed_stamp)  ## the Python tests alone, against the installed package
 	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(PYTEST_ARGS)
+
+test-spark: $(dev_stamp) $(installed_stamp)  ## the Spark tests alone: one session, so one process
+	@tools/setup.sh java
+	@$(BIN)/python -m pytest tests/spark $(PYTEST_ARGS)
 
 bench: $(dev_stamp) $(installed_stamp)  ## the scenarios against their peers: a table and bench/results/latest.json
 	@tools/setup.sh build

@@ -1,0 +1,14 @@
+"""The same joins on Spark DataFrames, batch and streaming. Needs the extra: watersmeet[spark]."""
+
+from __future__ import annotations
+
+try:
+    import pyspark  # noqa: F401  # asked for by name, so that its absence is told in words
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        "watersmeet.spark needs pyspark 4 and Java 17: pip install 'watersmeet[spark]'", name=error.name
+    ) from error
+
+from watersmeet.spark.api import join
+
+__all__ = ["join"]

@@ -1,0 +1,88 @@
+"""join(): two DataFrames in, one out; batch or streaming by what it is given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from pyspark.sql.types import StructField, StructType
+
+from watersmeet.errors import ConfigError
+from watersmeet.spark.asking import asked
+from watersmeet.spark.batch import batch_join
+from watersmeet.spark.keys import with_key_bucket
+from watersmeet.spark.request import How, Request
+from watersmeet.vocabulary import Predicate, Shed, SpanLike, TimeUnit
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+__all__ = ["join"]
+
+
+def join(
+    left: DataFrame,
+    right: DataFrame,
+    *,
+    on: Predicate | None = None,
+    window: SpanLike | tuple[SpanLike, SpanLike] | None = None,
+    between: tuple[SpanLike, SpanLike] | None = None,
+    time: str | tuple[str, str] = "ts",
+    how: How = "inner",
+    suffix: str = "_right",
+    time_unit: TimeUnit = "us",
+    partitions: int | None = None,
+    slice: SpanLike | None = None,  # noqa: A002  # the word of ARCHITECTURE.md
+    skew: Literal["slice"] | None = None,
+    shed: Shed | None = None,
+) -> DataFrame:
+    """Join two DataFrames on a predicate, inside a window of time; the arguments of wm.join mean the same.
+
+    left, right   two batch or two streaming DataFrames; streams have a watermark on their time column
+    partitions    how many buckets the work is divided into (default: spark.sql.shuffle.partitions)
+    slice         without equality: the stretch of time that one bucket owns before the next one's turn
+    skew          "slice": divide an equality by time as well, where few keys have most of the rows
+
+    Equality is divided by key; everything else by time; a window of rows, or a full join without equality,
+    is not divided. The answer is the same for any number of partitions.
+    """
+    streaming = _is_stream(left, right)
+    request = asked(
+        (left, right),
+        on=on,
+        window=window,
+        between=between,
+        time=time,
+        how=how,
+        suffix=suffix,
+        time_unit=time_unit,
+        partitions=partitions,
+        slice_span=slice,
+        skew=skew,
+        shed=shed,
+        streaming=streaming,
+    )
+    out_schema = spark_schema(request, left, right)
+    sides = (left, right)
+    if request.by == "key":
+        sides = with_key_bucket(sides, on, times=request.times, buckets=request.partitions)
+    return batch_join(request, sides, out_schema)
+
+
+def spark_schema(request: Request, left: DataFrame, right: DataFrame) -> StructType:
+    """The result's columns: wm.join's names, Spark's own types."""
+    out: pa.Schema = request.output_schema()
+    kinds = [field.dataType for side in (left, right) for field in side.schema.fields]
+    return StructType([StructField(name, kinds[place]) for place, name in enumerate(out.names)])
+
+
+def _is_stream(left: Any, right: Any) -> bool:
+    for name, side in (("left", left), ("right", right)):
+        if not hasattr(side, "isStreaming"):
+            raise ConfigError(f"{name}={side!r}: expected a Spark DataFrame")
+    if left.isStreaming != right.isStreaming:
+        stream, other = ("left", "right") if left.isStreaming else ("right", "left")
+        raise ConfigError(
+            f"{stream} is a stream and {other} is not: expected two streams or two batch DataFrames"
+        )
+    return bool(left.isStreaming)

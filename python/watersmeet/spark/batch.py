@@ -1,0 +1,49 @@
+"""The join of two batch DataFrames: packed into buckets, each bucket joined whole by the core."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from watersmeet.join import join as table_join
+from watersmeet.spark.blobs import table_of
+from watersmeet.spark.pack import PACKED_DDL
+from watersmeet.spark.request import Request
+from watersmeet.spark.shipped import by_groups, by_split
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["batch_join", "join_bucket"]
+
+
+def batch_join(request: Request, sides: tuple[DataFrame, DataFrame], out_schema: Any) -> DataFrame:
+    """The plan: pack both sides, bring buckets together, join each."""
+    left, right = (
+        side.mapInArrow(by_split("watersmeet.spark.pack", "pack", request, place), PACKED_DDL).groupBy(
+            "label"
+        )
+        for place, side in enumerate(sides)
+    )
+    return left.cogroup(right).applyInArrow(
+        by_groups("watersmeet.spark.batch", "join_bucket", request), out_schema
+    )
+
+
+def join_bucket(request: Request, left: pa.Table, right: pa.Table) -> pa.Table:
+    """The results of one bucket, on a worker."""
+    tables = [
+        table_of((blob.as_buffer() for blob in packed["data"]), request.schema(side))
+        for side, packed in enumerate((left, right))
+    ]
+    out = table_join(
+        *tables,
+        on=request.on,
+        time=request.times,
+        time_unit=request.time_unit,
+        how=request.how,
+        suffix=request.suffix,
+        **request.windows(),
+    )
+    return out.cast(request.output_schema())

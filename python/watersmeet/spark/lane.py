@@ -1,0 +1,127 @@
+"""One live join inside a bucket, fed with rows that come roughly in order.
+
+The core wants each stream in order of time, and Spark gives micro-batches that overlap. While a stream is in
+order, the lane is a plain WindowJoin. From the first row that comes behind its stream by d on, it is one over
+a clock instead of the time: the clock is the largest time seen so far, so it only grows, and no row is more
+than `disorder` >= d behind it. If two times are within [lower, upper], their clocks are within
+[lower - disorder, upper + disorder]: that is the window the core keeps, and the exact bounds become one more
+term that it checks, |2 t_right - 2 t_left - (lower + upper)| <= upper - lower. Rows further behind need a
+lane with more room, which is then built from the log.
+
+Results about missing partners have to wait for the watermark. There the core itself puts rows in order: they
+wait in its reorder buffer until the watermark passes them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from watersmeet.join import WindowJoin
+from watersmeet.spark.request import SIDES, Lane, Request
+from watersmeet.vocabulary import Band, Metrics, Span, Stream
+from watersmeet.vocabulary.duration import NANOSECONDS
+
+__all__ = ["LaneJoin", "Times"]
+
+Times = npt.NDArray[np.int64]
+
+_CLOCKS: Final = ("__watersmeet_clock", "__watersmeet_clock_right")
+_TWICE: Final = ("__watersmeet_twice", "__watersmeet_twice_right")
+_PATIENCE: Final = Span(nanoseconds=40_000 * NANOSECONDS["d"])  # the watermark alone lets rows go
+
+
+class LaneJoin:
+    """A WindowJoin with its clocks."""
+
+    def __init__(self, request: Request, lane: Lane, disorder: int) -> None:
+        self._request, self._lane, self._disorder = request, lane, disorder
+        self._clocks: list[int | None] = [None, None]
+        self._names = request.output_schema().names
+        self._join = self._made()
+        for side, name in enumerate(SIDES):  # declares the types: the plan is final from the start
+            self._join.push(
+                name, self._dressed(side, request.schema(side).empty_table(), np.empty(0, np.int64))
+            )
+
+    @property
+    def metrics(self) -> Metrics:
+        """The core's counters since this lane was made."""
+        return self._join.metrics
+
+    def behind(self, side: int, times: Times) -> int:
+        """How far these rows (in order of time) come behind their stream: the room that they need."""
+        clock = self._clocks[side]
+        if self._request.waits or clock is None or len(times) == 0:
+            return 0
+        return max(0, clock - int(times[0]))
+
+    def push(self, side: int, table: pa.Table, times: Times) -> pa.Table:
+        """Join rows in order of time with what is there. Requires: there is room."""
+        out = self._join.push(SIDES[side], self._dressed(side, table, times))
+        if len(times):
+            clock = self._clocks[side]
+            self._clocks[side] = int(times[-1]) if clock is None else max(clock, int(times[-1]))
+        return out.select(self._names)
+
+    def refill(self, side: int, table: pa.Table, times: Times) -> None:
+        """The same for rows whose results are known already."""
+        self.push(side, table, times)
+
+    def advance(self, watermark: int) -> list[pa.Table]:
+        """Nothing up to the watermark will come: expires rows, and gives results that waited for it."""
+        first = watermark + 1
+        out = []
+        for side, name in enumerate(SIDES):
+            clock = self._clocks[side]
+            if not self._request.waits:
+                if clock is not None and clock >= first:
+                    continue
+                self._clocks[side] = first
+            out.append(self._join.advance(name, to=self._promise(side, first)).select(self._names))
+        return out
+
+    def _made(self) -> WindowJoin:
+        request, lane, room = self._request, self._lane, self._disorder
+        if request.waits:
+            windows = request.rows_windows or (None, None)
+            streams = [
+                Stream(name, time=time, window=window, lateness=_PATIENCE, time_unit=request.time_unit)
+                for name, time, window in zip(SIDES, request.times, windows, strict=True)
+            ]
+            between = None if request.rows_windows else (request.span(lane.lower), request.span(lane.upper))
+            return WindowJoin(
+                *streams, on=request.on, how=request.how, suffix=request.suffix, between=between
+            )
+        times, unit, on = request.times, request.time_unit, request.on
+        if room:
+            exact = Band(*_TWICE, lane.upper - lane.lower)
+            on = exact if on is None else on & exact
+            times, unit = _CLOCKS, request.unit
+        return WindowJoin(
+            *(Stream(name, time=time, time_unit=unit) for name, time in zip(SIDES, times, strict=True)),
+            on=on,
+            suffix=request.suffix,
+            between=(request.span(lane.lower - room), request.span(lane.upper + room)),
+        )
+
+    def _dressed(self, side: int, table: pa.Table, times: Times) -> pa.Table:
+        """The rows with their clock and their time, where the lane goes by the clock."""
+        if self._request.waits or not self._disorder:
+            return table
+        clock = self._clocks[side]
+        clocks = times if clock is None else np.maximum(times, clock)
+        middle = self._lane.lower + self._lane.upper if side == 0 else 0
+        return table.append_column(_CLOCKS[side], pa.array(clocks)).append_column(
+            _TWICE[side], pa.array(2 * times + middle)
+        )
+
+    def _promise(self, side: int, first: int) -> Any:
+        request = self._request
+        if request.waits:
+            patience = _PATIENCE.amount // NANOSECONDS[request.unit]
+            return -(-(first + patience) // request.steps[side])
+        return first if self._disorder else -(-first // request.steps[side])

@@ -1,0 +1,159 @@
+"""The truth about a bucket: an append-only log of segments of rows, and an index that says what is in it.
+
+A segment holds rows of one side and role of one micro-batch, in order of time, about a megabyte at most:
+state stores slow down beyond that. Segments are dropped whole, by the index alone; a segment's bytes are read only
+to rebuild. Every batch that is applied leaves a random token in the index, so that a join kept in memory can
+tell whether it has seen exactly the batches that the store has: a batch that failed and came again has
+another token.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Protocol
+
+import pyarrow as pa
+
+from watersmeet.errors import WatersmeetError
+from watersmeet.spark.blobs import from_blob, pieces, to_blob
+from watersmeet.spark.request import Request, Role
+
+__all__ = ["Index", "Log", "Segment", "Store"]
+
+SEGMENT_BYTES: Final = 1 << 20
+_TOKENS_KEPT: Final = 64
+
+
+class Store(Protocol):
+    """Where a bucket's state lives: Spark's state store, or a dictionary in tests."""
+
+    def index(self) -> str | None:
+        """The index as it was last put; None at the start."""
+
+    def put_index(self, text: str) -> None:
+        """Replace the index."""
+
+    def segment(self, number: int) -> bytes:
+        """The bytes of a segment."""
+
+    def put_segment(self, number: int, data: bytes) -> None:
+        """Add a segment."""
+
+    def drop_segment(self, number: int) -> None:
+        """Remove a segment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """What the index knows of a segment."""
+
+    number: int
+    side: int
+    role: Role
+    rows: int
+    bytes: int
+    latest: int  # the largest time in it
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """The state of a bucket but for its rows."""
+
+    signature: str
+    next: int = 0
+    watermark: int | None = None
+    disorder: int = 0  # how far behind its stream a row may come without a rebuild
+    timer: int | None = None  # the one that is set, in milliseconds
+    segments: tuple[Segment, ...] = ()
+    tokens: tuple[tuple[str, int], ...] = field(default=())  # of the last batches, and where each ended
+    carried: dict[str, Any] = field(default_factory=dict)  # what controllers remember
+
+    @property
+    def token(self) -> str:
+        """The mark of the last batch; empty before the first."""
+        return self.tokens[-1][0] if self.tokens else ""
+
+    @property
+    def rows(self) -> int:
+        """The rows in all segments."""
+        return sum(segment.rows for segment in self.segments)
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of all segments."""
+        return sum(segment.bytes for segment in self.segments)
+
+    def marked(self) -> Index:
+        """After one more batch."""
+        return replace(self, tokens=(*self.tokens, (secrets.token_hex(8), self.next))[-_TOKENS_KEPT:])
+
+    def to_text(self) -> str:
+        """As it is stored."""
+        segments = [[s.number, s.side, s.role, s.rows, s.bytes, s.latest] for s in self.segments]
+        values = [self.signature, self.next, self.watermark, self.disorder, self.timer, segments]
+        return json.dumps([*values, self.tokens, self.carried], separators=(",", ":"))
+
+    @classmethod
+    def from_text(cls, text: str | None, signature: str) -> Index:
+        """As it was stored, or a new one; WatersmeetError if it belongs to another join."""
+        if text is None:
+            return cls(signature)
+        was, end, watermark, disorder, timer, segments, tokens, carried = json.loads(text)
+        if was != signature:
+            raise WatersmeetError(
+                f"this checkpoint belongs to another join: it was made for {was}, and the query asks for"
+                f" {signature}; start from a new checkpoint, or ask for the same join"
+            )
+        return cls(
+            signature,
+            end,
+            watermark,
+            disorder,
+            timer,
+            tuple(Segment(*segment) for segment in segments),
+            tuple((token, place) for token, place in tokens),
+            carried,
+        )
+
+
+class Log:
+    """The segments of one bucket, read and written through its index."""
+
+    def __init__(self, request: Request, store: Store, signature: str) -> None:
+        self._request = request
+        self._store = store
+        self.index = Index.from_text(store.index(), signature)
+
+    def append(self, side: int, role: Role, table: pa.Table, latest: int) -> None:
+        """Add rows of this batch."""
+        for piece in pieces(table, most_bytes=SEGMENT_BYTES):
+            data = to_blob(piece)
+            number = self.index.next
+            self._store.put_segment(number, data)
+            segment = Segment(number, side, role, piece.num_rows, len(data), latest)
+            self.index = replace(self.index, next=number + 1, segments=(*self.index.segments, segment))
+
+    def read(self, segment: Segment) -> pa.Table:
+        """The rows of a segment."""
+        return from_blob(self._store.segment(segment.number))
+
+    def is_needed(self, side: int, role: Role, latest: int, watermark: int | None) -> bool:
+        """Whether rows up to `latest` can still meet a row that the watermark lets come."""
+        return watermark is None or latest + self._request.reach(side, role) > watermark
+
+    def expire(self, watermark: int | None) -> None:
+        """Drop the segments that nothing still to come can need."""
+        kept = []
+        for segment in self.index.segments:
+            if self.is_needed(segment.side, segment.role, segment.latest, watermark):
+                kept.append(segment)
+            else:
+                self._store.drop_segment(segment.number)
+        self.index = replace(self.index, segments=tuple(kept), watermark=watermark)
+
+    def commit(self) -> None:
+        """End the batch: a new token, and the index written."""
+        self.index = self.index.marked()
+        self._store.put_index(self.index.to_text())
