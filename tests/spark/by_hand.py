@@ -6,6 +6,7 @@ can be tried in the time of one query.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,7 @@ class Query:
         self.results: list[pa.Table] = []
         self.counts: dict[str, int] = {}
         self.rng = np.random.default_rng(seed)
+        self.workers: list[Any] = [OrderedDict() for _ in range(3)]
 
     def batch(self, left: pa.Table, right: pa.Table, *, fail: float = 0.0, move: float = 0.0) -> None:
         """One micro-batch. With `fail` a bucket's first attempt is lost; with `move` a worker is another."""
@@ -96,7 +98,9 @@ class Query:
                 for row in packed.to_pylist():
                     rows[row["label"]].append((row["side"], row["role"], from_blob(row["data"])))
         for label, arrived in rows.items():
-            if self.rng.random() < move:
+            if self.rng.random() < move:  # another worker, which may remember older batches
+                bucket._cache = self.workers[int(self.rng.integers(3))]
+            if self.rng.random() < move / 4:
                 bucket.forget()
             if self.rng.random() < fail:
                 self._apply(label, arrived)

@@ -24,7 +24,8 @@ def session(folder: Path) -> SparkSession:
     from pyspark.sql import SparkSession
 
     source = str(Path(watersmeet.__file__).parents[1])
-    os.environ["PYTHONPATH"] = os.pathsep.join([source, os.environ.get("PYTHONPATH", "")])
+    root = str(Path(__file__).resolve().parents[2])  # the tests' own functions travel by name
+    os.environ["PYTHONPATH"] = os.pathsep.join([source, root, os.environ.get("PYTHONPATH", "")])
     os.environ["PYSPARK_PYTHON"] = sys.executable
     # Spark names no address on a machine without a network, and says so at length.
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")

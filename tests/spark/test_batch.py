@@ -60,8 +60,9 @@ def test_hot_keys_can_be_divided_by_time(frames: tuple[DataFrame, DataFrame]) ->
 
 def test_every_payload_type_comes_back_unchanged(spark: SparkSession) -> None:
     ddl = (
-        "ts timestamp_ntz, key int, d decimal(20,4), b binary, m map<string,int>, s struct<x:int,y:array<string>>,"
-        " day date, flag boolean, f float, nothing void, l array<array<int>>, big decimal(38,10)"
+        "ts timestamp_ntz, key int, d decimal(20,4), b binary, m map<string,int>,"
+        " s struct<x:int,y:array<string>>, day date, flag boolean, f float, nothing void,"
+        " l array<array<int>>, big decimal(38,10)"
     )
     row = (
         dt.datetime(2024, 1, 1),

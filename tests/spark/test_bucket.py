@@ -57,10 +57,11 @@ def test_oracle_lost_attempts_and_other_workers_change_nothing(seed: int) -> Non
     query = Query(asked, delay=DELAY, seed=seed)
     parts = [cuts(rows, 14, disorder=2 * SECOND, seed=seed) for rows in (LEFT, RIGHT)]
     for left, right in zip(*parts, strict=True):
-        query.batch(left, right, fail=0.3, move=0.3)
+        query.batch(left, right, fail=0.3, move=0.6)
     assert pairs(query.answer()) == pairs(expected(LEFT, RIGHT, asked))
     assert query.counts["rebuilds"] > 0
     assert query.counts["hits"] > 0
+    assert query.counts["catch_ups"] > 0
 
 
 def test_one_side_far_ahead_of_the_other_loses_nothing() -> None:

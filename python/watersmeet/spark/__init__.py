@@ -9,6 +9,9 @@ except ModuleNotFoundError as error:
         "watersmeet.spark needs pyspark 4 and Java 17: pip install 'watersmeet[spark]'", name=error.name
     ) from error
 
+from watersmeet.spark import functions
 from watersmeet.spark.api import join
+from watersmeet.spark.metrics import JoinMetrics, metrics
+from watersmeet.spark.streaming import configure
 
-__all__ = ["join"]
+__all__ = ["JoinMetrics", "configure", "functions", "join", "metrics"]

@@ -11,6 +11,8 @@ from watersmeet.spark.asking import asked
 from watersmeet.spark.batch import batch_join
 from watersmeet.spark.keys import with_key_bucket
 from watersmeet.spark.request import How, Request
+from watersmeet.spark.streaming import streaming_join
+from watersmeet.spark.watermarks import delays
 from watersmeet.vocabulary import Predicate, Shed, SpanLike, TimeUnit
 
 if TYPE_CHECKING:
@@ -35,12 +37,16 @@ def join(
     slice: SpanLike | None = None,  # noqa: A002  # the word of ARCHITECTURE.md
     skew: Literal["slice"] | None = None,
     shed: Shed | None = None,
+    lateness: SpanLike | None = None,
+    name: str = "join",
 ) -> DataFrame:
     """Join two DataFrames on a predicate, inside a window of time; the arguments of wm.join mean the same.
 
     left, right   two batch or two streaming DataFrames; streams have a watermark on their time column
     partitions    how many buckets the work is divided into (default: spark.sql.shuffle.partitions)
     slice         without equality: the stretch of time that one bucket owns before the next one's turn
+    lateness      streams: how late a row may be, for both sides, instead of their watermarks' delays
+    name          streams: under which the counters are observed, "watersmeet:<name>"
     skew          "slice": divide an equality by time as well, where few keys have most of the rows
 
     Equality is divided by key; everything else by time; a window of rows, or a full join without equality,
@@ -66,6 +72,9 @@ def join(
     sides = (left, right)
     if request.by == "key":
         sides = with_key_bucket(sides, on, times=request.times, buckets=request.partitions)
+    if streaming:
+        late = delays((left, right), request.times, lateness)
+        return streaming_join(request, sides, out_schema, delays_ms=late, name=name)
     return batch_join(request, sides, out_schema)
 
 

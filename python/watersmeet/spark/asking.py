@@ -57,6 +57,8 @@ def asked(
         raise ConfigError(f"how={how!r}: expected one of {', '.join(map(repr, HOWS))}")
     if skew not in (None, "slice"):
         raise ConfigError(f"skew={skew!r}: expected None, or 'slice' to divide hot keys by time")
+    if shed is not None:
+        raise ConfigError(f"shed={shed!r}: shedding on Spark is not in this version; expected None")
     times = pair_of(time, argument="time")
     for name in times:
         Stream("left", time=name, time_unit=time_unit)  # checks both

@@ -43,6 +43,7 @@ class Done:
     tables: list[pa.Table] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     timer: int | None = None  # when to look again, in milliseconds; None: not needed
+    timer_before: int | None = None  # the one that is set already
 
 
 class Live:
@@ -133,7 +134,7 @@ def apply(
     """Join one micro-batch's rows and write the new state. `owner` names the query, for the cache."""
     began = time.perf_counter()
     log = Log(request, store, signature)
-    done = Done()
+    done = Done(timer_before=log.index.timer)
     rows = _ready(request, arrived, watermark, done.counts)
     live = _live(request, log, (owner, label), rows, done.counts)
     before = live.comparisons()
@@ -203,8 +204,8 @@ def _live(
     live = _cache.pop(key, None)  # until the batch is done, nobody else may find it
     if live is None or not _caught_up(live, log, counts):
         live = _rebuilt(request, log, counts)
-    while (behind := live.behind(rows)) > log.index.disorder:
-        log.index = replace(log.index, disorder=2 * behind)
+    while (behind := live.behind(rows)) > live.disorder:
+        log.index = replace(log.index, disorder=max(log.index.disorder, 2 * behind))
         live = _rebuilt(request, log, counts)
     return live
 

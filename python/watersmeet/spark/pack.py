@@ -95,7 +95,7 @@ def _packed(
         yield pa.RecordBatch.from_arrays(columns, schema=PACKED)
 
 
-def _sorting(times: npt.NDArray[np.int64], lots: npt.NDArray[np.signedinteger[Any]]) -> npt.NDArray[np.int64]:
+def _sorting(times: npt.NDArray[np.int64], lots: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     """By lot, then time, then as they came."""
     if np.all(times[1:] >= times[:-1]):
         return np.argsort(lots, kind="stable")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
 
@@ -114,7 +114,7 @@ class Request:
         """The columns of one input."""
         return pa.ipc.read_schema(pa.py_buffer(self.schemas[side]))
 
-    def windows(self) -> dict[str, object]:
+    def windows(self) -> dict[str, Any]:
         """The window, as wm.join takes it."""
         if self.rows_windows is not None:
             return {"window": self.rows_windows}

@@ -1,10 +1,10 @@
 """The truth about a bucket: an append-only log of segments of rows, and an index that says what is in it.
 
 A segment holds rows of one side and role of one micro-batch, in order of time, about a megabyte at most:
-state stores slow down beyond that. Segments are dropped whole, by the index alone; a segment's bytes are read only
-to rebuild. Every batch that is applied leaves a random token in the index, so that a join kept in memory can
-tell whether it has seen exactly the batches that the store has: a batch that failed and came again has
-another token.
+state stores slow down beyond that. Segments are dropped whole, by the index alone; a segment's bytes are
+read only to rebuild. Every batch that is applied leaves a random token in the index, so that a join kept in
+memory can tell whether it has seen exactly the batches that the store has: a batch that failed and came again
+has another token.
 """
 
 from __future__ import annotations

@@ -13,8 +13,9 @@ from collections.abc import Callable
 from typing import Any
 
 from pyspark import cloudpickle
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
-__all__ = ["by_groups", "by_split"]
+__all__ = ["Processor", "by_columns", "by_groups", "by_split"]
 
 _HELP = (
     "watersmeet is not importable on this Spark worker ({error}). It has compiled code, so addPyFile is not"
@@ -52,6 +53,41 @@ def by_groups(module: str, name: str, *arguments: Any) -> Callable[[Any, Any], A
         return function(*pickle.loads(shipped), left, right)
 
     return run
+
+
+def by_columns(module: str, name: str, columns: int) -> Callable[..., Any]:
+    """For arrow_udf over two or four columns: name(*columns)."""
+
+    def two(left: Any, right: Any) -> Any:
+        return target(module, name)(left, right)
+
+    def four(one: Any, two: Any, three: Any, four: Any) -> Any:
+        return target(module, name)(one, two, three, four)
+
+    return two if columns == 2 else four
+
+
+class Processor(StatefulProcessor):
+    """The stateful operator as Spark sees it: everything is done by an object of watersmeet."""
+
+    def __init__(self, module: str, name: str, *arguments: Any) -> None:
+        self._module, self._name = module, name
+        self._shipped = cloudpickle.dumps(arguments)  # type: ignore[no-untyped-call]
+
+    def init(self, handle: Any) -> None:
+        """Spark's call before the first group of a task."""
+        self._operator = target(self._module, self._name)(*pickle.loads(self._shipped), handle)
+
+    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Any:  # noqa: N802, N803
+        """Spark's call for a group that has rows in this micro-batch."""
+        return self._operator.rows(key[0], rows, timerValues)
+
+    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Any:  # noqa: N802, N803
+        """Spark's call for a group whose timer the watermark has passed."""
+        return self._operator.timer(key[0], timerValues, expiredTimerInfo)
+
+    def close(self) -> None:
+        """Spark's call at the end of a task."""
 
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]

@@ -1,0 +1,74 @@
+"""The join of two streaming DataFrames: packed, brought together per bucket, joined statefully, unpacked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.sql import functions as F  # noqa: N812  # as every Spark program calls it
+
+from watersmeet.errors import ConfigError
+from watersmeet.spark.operator import COUNTERS, RESULT_DDL
+from watersmeet.spark.pack import PACKED_DDL
+from watersmeet.spark.request import SIDES, Request
+from watersmeet.spark.shipped import Processor, by_split
+from watersmeet.spark.watermarks import without_watermark
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["OBSERVED", "configure", "streaming_join"]
+
+OBSERVED: Final = "watersmeet"  # how names of observed metrics begin
+_PROVIDER: Final = "spark.sql.streaming.stateStore.providerClass"
+_ROCKSDB: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+_CHANGELOG: Final = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
+
+
+def configure(spark: Any) -> None:
+    """Set what Spark's stateful operators need: the RocksDB state store, with changelog checkpoints."""
+    spark.conf.set(_PROVIDER, _ROCKSDB)
+    spark.conf.set(_CHANGELOG, "true")
+
+
+def streaming_join(
+    request: Request,
+    sides: tuple[DataFrame, DataFrame],
+    out_schema: Any,
+    *,
+    delays_ms: tuple[int, int],
+    name: str,
+) -> DataFrame:
+    """The plan of a streaming join."""
+    _check_session(sides[0].sparkSession)
+    left, right = (
+        without_watermark(side, SIDES[place])
+        .mapInArrow(by_split("watersmeet.spark.pack", "pack", request, place), PACKED_DDL)
+        .withWatermark("max_ts", f"{delay} milliseconds")
+        .drop("max_ts")  # seen by the watermark; kept, Spark would drop late blobs whole and uncounted
+        for place, (side, delay) in enumerate(zip(sides, delays_ms, strict=True))
+    )
+    blobs = (
+        left.unionByName(right)
+        .groupBy("label")
+        .transformWithStateInPandas(
+            Processor("watersmeet.spark.operator", "Operator", request), RESULT_DDL, "append", "EventTime"
+        )
+    )
+    own = F.when(F.col("results").isNotNull(), F.struct("label", *COUNTERS))
+    observed = blobs.observe(
+        f"{OBSERVED}:{name}",
+        *(F.sum(counter).alias(counter) for counter in COUNTERS),
+        F.collect_list(own).alias("buckets"),
+    )
+    return observed.select("data").mapInArrow(
+        by_split("watersmeet.spark.pack", "unpack", request.output_schema()), out_schema
+    )
+
+
+def _check_session(spark: Any) -> None:
+    provider = spark.conf.get(_PROVIDER, "")
+    if "RocksDB" not in provider:
+        raise ConfigError(
+            f"{_PROVIDER}={provider!r}: a stream of Spark's own state needs the RocksDB state store; call"
+            " watersmeet.spark.configure(spark) before"
+        )

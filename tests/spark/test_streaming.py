@@ -1,0 +1,131 @@
+"""Streaming DataFrames on Spark itself: the answer of wm.join, late rows, idle streams, stop and start."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+from pyspark.errors import StreamingQueryException
+from tests.spark.inputs import FAMILIES, SECOND, pairs, table
+from tests.spark.streams import parts, run, stream, sunk, total, write_files
+
+import watersmeet as wm
+from watersmeet.spark import join, metrics
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LEFT, RIGHT = table(5, 240), table(6, 220)
+
+
+def shifted(rows: pa.Table, by_us: int) -> pa.Table:
+    times = pa.compute.add(rows["ts"].cast(pa.int64()), by_us).cast(rows["ts"].type)
+    return rows.set_column(0, "ts", times)
+
+
+@pytest.mark.parametrize(
+    ("family", "partitions"),
+    [("equal", 3), ("equal and band", 1), ("overlap", 8), ("cosine", 1), ("band", 3), ("where", 3)],
+)
+def test_oracle_streaming_join_equals_wm_join(
+    spark: SparkSession, tmp_path: Path, family: str, partitions: int
+) -> None:
+    write_files(tmp_path / "left", parts(LEFT, 3))
+    write_files(tmp_path / "right", parts(RIGHT, 2))
+    options: dict[str, Any] = {"on": FAMILIES[family], "between": ("-3s", "5s")}
+    left = stream(spark, tmp_path / "left", LEFT.schema)
+    right = stream(spark, tmp_path / "right", RIGHT.schema)
+    run(join(left, right, partitions=partitions, **options), tmp_path)
+    expected = wm.join(LEFT, RIGHT, **options)
+    got = sunk(spark, tmp_path)
+    assert got.column_names == expected.column_names
+    assert pairs(got) == pairs(expected)
+
+
+def test_stopped_query_goes_on_where_it_was(spark: SparkSession, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"on": FAMILIES["equal"], "window": "4s"}
+    seen = 0
+    for turn, (left, right) in enumerate(zip(parts(LEFT, 3), parts(RIGHT, 3), strict=True)):
+        write_files(tmp_path / "left", [left], first=turn)
+        write_files(tmp_path / "right", [right], first=turn)
+        out = join(
+            stream(spark, tmp_path / "left", LEFT.schema, delay=None),
+            stream(spark, tmp_path / "right", RIGHT.schema, delay=None),
+            lateness="3s",
+            **options,
+        )
+        query = run(out, tmp_path)
+        seen += total(query, "results")
+    expected = pairs(wm.join(LEFT, RIGHT, **options))
+    assert pairs(sunk(spark, tmp_path)) == expected
+    assert seen == expected.total()
+    write_files(tmp_path / "left", [LEFT.slice(200)], first=9)
+    other = join(
+        stream(spark, tmp_path / "left", LEFT.schema),
+        stream(spark, tmp_path / "right", RIGHT.schema),
+        on=FAMILIES["equal"],
+        window="5s",
+    )
+    with pytest.raises(StreamingQueryException, match="this checkpoint belongs to another join"):
+        run(other, tmp_path)
+
+
+def test_late_rows_are_counted_and_an_idle_stream_holds_the_watermark(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    left, right = parts(LEFT, 3), parts(RIGHT, 3)
+    late = left[0].slice(10, 4)
+    early = pa.concat_tables([left[0].slice(0, 10), left[0].slice(14)])
+    fresh = shifted(RIGHT.slice(0, 1), 61 * SECOND)  # only now the right stream moves on
+    write_files(tmp_path / "left", [early, left[1], left[2], LEFT.slice(0, 0), late])
+    write_files(tmp_path / "right", [right[0], right[1], right[2], fresh, RIGHT.slice(0, 0)])
+    options: dict[str, Any] = {"on": FAMILIES["equal"], "window": "4s"}
+    out = join(
+        stream(spark, tmp_path / "left", LEFT.schema, delay="0 seconds"),
+        stream(spark, tmp_path / "right", RIGHT.schema, delay="0 seconds"),
+        **options,
+    )
+    query = run(out, tmp_path)
+    rest = pa.concat_tables([early, left[1], left[2]])
+    expected = wm.join(rest, pa.concat_tables([RIGHT, fresh]), **options)
+    assert pairs(sunk(spark, tmp_path)) == pairs(expected)
+    assert total(query, "late_rows") == 4
+    assert metrics(query).total["late_rows"] == 4
+    last = metrics(query)
+    assert sum(bucket["state_rows"] for bucket in last.buckets.values()) == last.last["state_rows"]
+
+
+def test_oracle_unmatched_rows_come_once_the_watermark_has_passed(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    flush = shifted(LEFT.slice(0, 1), 3600 * SECOND)
+    write_files(tmp_path / "left", [*parts(LEFT, 2), flush])
+    write_files(tmp_path / "right", [*parts(RIGHT, 2), flush.select(RIGHT.column_names)])
+    options: dict[str, Any] = {"on": FAMILIES["equal"], "window": "300ms", "how": "left"}
+    out = join(
+        stream(spark, tmp_path / "left", LEFT.schema),
+        stream(spark, tmp_path / "right", RIGHT.schema),
+        partitions=2,
+        **options,
+    )
+    run(out, tmp_path)
+    assert pairs(sunk(spark, tmp_path)) == pairs(wm.join(LEFT, RIGHT, **options))
+
+
+def test_a_stream_without_a_watermark_is_refused_in_words(spark: SparkSession, tmp_path: Path) -> None:
+    write_files(tmp_path / "left", [LEFT])
+    bare = stream(spark, tmp_path / "left", LEFT.schema, delay=None)
+    with pytest.raises(wm.ConfigError, match="needs a watermark"):
+        join(bare, bare, window="1s")
+    with pytest.raises(wm.ConfigError, match="left is a stream and right is not"):
+        join(bare, spark.createDataFrame(RIGHT), window="1s", lateness="1s")
+    provider = "spark.sql.streaming.stateStore.providerClass"
+    before = spark.conf.get(provider)
+    spark.conf.set(provider, "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider")
+    try:
+        with pytest.raises(wm.ConfigError, match="configure"):
+            join(bare, bare, window="1s", lateness="1s")
+    finally:
+        spark.conf.set(provider, before)
