@@ -39,7 +39,7 @@ cpp_sources := $(shell find cpp third_party -type f \( -name '*.cc' -o -name '*.
 python_sources := $(shell find python -type f \( -name '*.py' -o -name '*.pyi' -o -name py.typed \) 2>/dev/null)
 format_sources = $(shell find cpp tests/cpp bench -type f \( -name '*.cc' -o -name '*.h' \) -not -path '*/.*' 2>/dev/null)
 
-.PHONY: help demo test test-cpp test-python test-spark lint format bench bench-peers micro figures asan asan-python tsan fuzz soak \
+.PHONY: help demo test test-cpp test-python test-spark test-spark-faults lint format bench bench-peers micro figures asan asan-python tsan fuzz soak \
 	wheel stubs dev venv install build java clean
 
 help:  ## this list
@@ -63,6 +63,10 @@ test-python: $(dev_stamp) $(installed_stamp)  ## the Python tests alone, against
 test-spark: $(dev_stamp) $(installed_stamp)  ## the Spark tests alone: one session, so one process
 	@tools/setup.sh java
 	@$(BIN)/python -m pytest tests/spark $(PYTEST_ARGS)
+
+test-spark-faults: $(dev_stamp) $(installed_stamp)  ## the fault tests alone, with more than twenty kills
+	@tools/setup.sh java
+	@WATERSMEET_FAULTS=1 $(BIN)/python -m pytest tests/spark/test_faults.py $(PYTEST_ARGS)
 
 bench: $(dev_stamp) $(installed_stamp)  ## the scenarios against their peers: a table and bench/results/latest.json
 	@tools/setup.sh build

@@ -26,7 +26,7 @@ STRIKES = [30, 120, 210, 290, 360] if MANY else [150]
 DRIVER_KILLS = [("inside", 0), ("after", 0), ("inside", 2), ("after", 2), ("inside", 4), ("inside", 1)]
 
 
-@pytest.mark.parametrize("partitions", [1, 3] if MANY else [2])
+@pytest.mark.parametrize("partitions", [1, 3, 8] if MANY else [2])
 @pytest.mark.parametrize("fault", ["kill", "raise"])
 def test_struck_workers_lose_and_repeat_nothing(
     spark: SparkSession, tmp_path: Path, fault: Literal["kill", "raise"], partitions: int

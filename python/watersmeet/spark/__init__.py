@@ -12,6 +12,7 @@ except ModuleNotFoundError as error:
 from watersmeet.spark import functions
 from watersmeet.spark.api import join
 from watersmeet.spark.metrics import JoinMetrics, metrics
+from watersmeet.spark.multi import multi_join
 from watersmeet.spark.streaming import configure
 
-__all__ = ["JoinMetrics", "configure", "functions", "join", "metrics"]
+__all__ = ["JoinMetrics", "configure", "functions", "join", "metrics", "multi_join"]

@@ -8,9 +8,8 @@ import pyarrow as pa
 
 from watersmeet.join import join as table_join
 from watersmeet.spark.blobs import table_of
-from watersmeet.spark.pack import PACKED_DDL
 from watersmeet.spark.request import Request
-from watersmeet.spark.shipped import by_groups, by_split
+from watersmeet.spark.shipped import by_groups
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -20,12 +19,7 @@ __all__ = ["batch_join", "join_bucket"]
 
 def batch_join(request: Request, sides: tuple[DataFrame, DataFrame], out_schema: Any) -> DataFrame:
     """The plan: pack both sides, bring buckets together, join each."""
-    left, right = (
-        side.mapInArrow(by_split("watersmeet.spark.pack", "pack", request, place), PACKED_DDL).groupBy(
-            "label"
-        )
-        for place, side in enumerate(sides)
-    )
+    left, right = (packed(request, side, place).groupBy("label") for place, side in enumerate(sides))
     return left.cogroup(right).applyInArrow(
         by_groups("watersmeet.spark.batch", "join_bucket", request), out_schema
     )

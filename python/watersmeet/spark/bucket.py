@@ -23,7 +23,7 @@ from watersmeet.vocabulary.duration import NANOSECONDS
 
 __all__ = ["Arrived", "Done", "apply", "forget"]
 
-_MOST_CACHED: Final = 256
+_FORGOTTEN_AFTER_S: Final = 900.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,7 @@ class Live:
         self.request, self.disorder = request, disorder
         self.lanes = [LaneJoin(request, lane, disorder) for lane in request.lanes]
         self.token = ""
+        self.used_s = 0.0
 
     def behind(self, rows: list[Arrived]) -> int:
         """How far some of these rows come behind their streams: the room that they need."""
@@ -251,9 +252,10 @@ def _read(request: Request, log: Log, segments: Iterable[Segment]) -> list[Arriv
 
 
 def _keep(key: tuple[str, int], live: Live) -> None:
+    live.used_s = time.monotonic()
     _cache[key] = live
-    while len(_cache) > _MOST_CACHED:
-        _cache.popitem(last=False)
+    while live.used_s - next(iter(_cache.values())).used_s > _FORGOTTEN_AFTER_S:
+        _cache.popitem(last=False)  # its bucket went to another worker, or its query has ended
 
 
 def _next_look(request: Request, log: Log, watermark: int | None) -> int | None:

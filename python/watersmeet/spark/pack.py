@@ -61,7 +61,8 @@ def instants(request: Request, side: int, column: Any) -> tuple[npt.NDArray[np.i
 def _packed(
     request: Request, side: int, schema: pa.Schema, held: list[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    table = pa.Table.from_batches(held)
+    names = [*schema.names, BUCKET] if request.by == "key" else schema.names
+    table = pa.Table.from_batches(held).rename_columns(names)
     times, has_time = instants(request, side, table[request.times[side]])
     keys = None
     if request.by == "key":

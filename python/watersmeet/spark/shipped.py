@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import pyarrow as pa
 from pyspark import cloudpickle
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
@@ -58,10 +59,10 @@ def by_groups(module: str, name: str, *arguments: Any) -> Callable[[Any, Any], A
 def by_columns(module: str, name: str, columns: int) -> Callable[..., Any]:
     """For arrow_udf over two or four columns: name(*columns)."""
 
-    def two(left: Any, right: Any) -> Any:
+    def two(left: pa.Array, right: pa.Array) -> pa.Array:  # Spark reads the hints
         return target(module, name)(left, right)
 
-    def four(one: Any, two: Any, three: Any, four: Any) -> Any:
+    def four(one: pa.Array, two: pa.Array, three: pa.Array, four: pa.Array) -> pa.Array:
         return target(module, name)(one, two, three, four)
 
     return two if columns == 2 else four

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F  # noqa: N812  # as every Spark program c
 
 from watersmeet.errors import ConfigError
 from watersmeet.spark.operator import COUNTERS, RESULT_DDL
-from watersmeet.spark.pack import PACKED_DDL
+from watersmeet.spark.packing import packed
 from watersmeet.spark.request import SIDES, Request
 from watersmeet.spark.shipped import Processor, by_split
 from watersmeet.spark.watermarks import without_watermark
@@ -41,8 +41,7 @@ def streaming_join(
     """The plan of a streaming join."""
     _check_session(sides[0].sparkSession)
     left, right = (
-        without_watermark(side, SIDES[place])
-        .mapInArrow(by_split("watersmeet.spark.pack", "pack", request, place), PACKED_DDL)
+        packed(request, without_watermark(side, SIDES[place]), place)
         .withWatermark("max_ts", f"{delay} milliseconds")
         .drop("max_ts")  # seen by the watermark; kept, Spark would drop late blobs whole and uncounted
         for place, (side, delay) in enumerate(zip(sides, delays_ms, strict=True))
