@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from watersmeet.join import join as table_join
 from watersmeet.spark.blobs import table_of
+from watersmeet.spark.packing import packed
 from watersmeet.spark.request import Request
 from watersmeet.spark.shipped import by_groups
 
