@@ -69,6 +69,10 @@ void append_value(const Column& from, Seq row, Column& to) {
     std::get<KeyColumn>(to).words.push_back(keys->words[row]);
   } else if (const auto* numbers = std::get_if<NumberColumn>(&from)) {
     std::get<NumberColumn>(to).words.push_back(numbers->words[row]);
+  } else if (const auto* vectors = std::get_if<VectorColumn>(&from)) {
+    auto& out = std::get<VectorColumn>(to);
+    out.data.append(vectors->at(row), vectors->row_bytes);
+    out.squares.push_back(vectors->squares[row]);
   } else {
     const auto& sets = std::get<SetColumn>(from);
     auto& out = std::get<SetColumn>(to);
@@ -84,6 +88,7 @@ void append_value(const Column& from, Seq row, Column& to) {
 [[nodiscard]] Column empty_column(const Term& term) {
   if (term.kind == TermKind::kEqual) return KeyColumn{};
   if (term.kind == TermKind::kBand) return NumberColumn{};
+  if (term.kind == TermKind::kDistance) return VectorColumn(term.element, term.width);
   SetColumn sets;
   sets.weighted = term.is_weighted();
   return sets;
@@ -93,7 +98,8 @@ void append_value(const Column& from, Seq row, Column& to) {
 [[nodiscard]] int rank(const TreePair& pair) {
   if (pair.terms.empty()) return 3;
   const TermKind kind = pair.terms[0].term.kind;
-  return kind == TermKind::kEqual ? 0 : kind == TermKind::kBand ? 2 : 1;
+  const bool scanned = kind == TermKind::kBand || kind == TermKind::kDistance;
+  return kind == TermKind::kEqual ? 0 : scanned ? 2 : 1;
 }
 
 [[nodiscard]] std::size_t position_of(const TreeState& state, std::size_t stream) {

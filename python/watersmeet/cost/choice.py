@@ -10,12 +10,16 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Final
 
 from watersmeet.cost import _check
 from watersmeet.cost.unit_costs import Structure, UnitCosts
 from watersmeet.cost.work import DirectionLoad, predicted_cost, probe_work, rebuild_cost
 
 __all__ = ["IndexChoice", "Switch", "choose_index", "choose_structure", "worth_switching"]
+
+
+_DOUBT: Final = 0.25  # by which a scan must be cheaper than the best index
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +62,19 @@ def choose_index(
 
 
 def choose_structure(load: DirectionLoad, *, unit_costs: UnitCosts) -> IndexChoice:
-    """The cheapest structure for one window."""
+    """The cheapest structure for one window; a scan only where it is cheaper by a clear margin.
+
+    A scan's cost grows with all that was not foreseen, longer windows and more matches, an index's hardly.
+    """
     costs = {
         structure: predicted_cost(load, structure, unit_costs.of(load.kind, structure, rows=load.window_rows))
         for structure in unit_costs.structures(load.kind)
     }
     ranked = MappingProxyType(dict(sorted(costs.items(), key=lambda each: each[1])))
-    best = next(iter(ranked))
-    return IndexChoice(best, ranked[best], ranked, _reason(load, ranked))
+    best, *others = ranked
+    if best == "scan" and others and ranked[best] > (1.0 - _DOUBT) * ranked[others[0]]:
+        best = others[0]
+    return IndexChoice(best, ranked[best], ranked, _reason(load, ranked, best))
 
 
 def worth_switching(
@@ -109,12 +118,14 @@ def seconds(value: float) -> str:
     return f"{value / 1e-9:.3g} ns"
 
 
-def _reason(load: DirectionLoad, ranked: Mapping[Structure, float]) -> str:
-    best, *others = ranked
+def _reason(load: DirectionLoad, ranked: Mapping[Structure, float], best: Structure) -> str:
+    others = [each for each in ranked if each != best]
     touched = _touched(load, best)
     if not others:
         return f"{best}: nothing else serves this predicate; {touched}"
     against = f"{seconds(ranked[best])} of processor time per second against {seconds(ranked[others[0]])}"
+    if ranked[others[0]] < ranked[best]:
+        return f"{best}: {against} for {others[0]}, which is not enough less to be sure of; {touched}"
     more = _ratio(ranked[others[0]], ranked[best])
     return f"{best}: {against} for {others[0]}{more}; {touched}; {_upkeep(load, best)}"
 

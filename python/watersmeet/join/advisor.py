@@ -1,14 +1,15 @@
 """The index of each window under index="auto": what the cost model advises, while the join runs.
 
 A join starts with the usual index for its predicate. Every so many rows its counters tell rates, window sizes
-and matches; where another structure would save more than building it costs, the window gets that one. The
-load is expected to last as long again as the join has run. A change is made before a push, so that a push
-that fails changes nothing, and no answer depends on it.
+and matches; where another structure would save more than building it costs, at two looks in a row, the window
+gets that one. Windows are judged by the size they will have, not by what has come so far, and the load is
+expected to last as long again as the join has run. A change is made before a push, so that a push that fails
+changes nothing, and no answer depends on it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from watersmeet.cost import (
@@ -26,7 +27,7 @@ from watersmeet.cost import (
 from watersmeet.join.calibration_cache import current_unit_costs
 from watersmeet.join.config import JoinConfig
 from watersmeet.join.split import Split
-from watersmeet.vocabulary import Metrics
+from watersmeet.vocabulary import Metrics, Span
 
 __all__ = ["Change", "IndexAdvisor"]
 
@@ -57,6 +58,8 @@ class IndexAdvisor:
         self._names = config.names
         # A join that sheds has budgets counted in its index's own units; they must not change under it.
         self._active = self.kind in _CHOOSABLE and not all(self.asked) and config.shed is None
+        self._spans = _spans(config)
+        self._wanted = list(division.index)
         self._rows = 0
         self._next_look = _LOOK_EVERY_ROWS
         self._before = Metrics()
@@ -81,8 +84,9 @@ class IndexAdvisor:
             if self.asked[window]:
                 continue
             switch = self._advice(loads[window], window, horizon=elapsed_s)
-            if switch is not None:
-                index, reason = switch
+            index, reason = (self.index[window], "") if switch is None else switch
+            confirmed, self._wanted[window] = self._wanted[window] == index, index
+            if confirmed and index != self.index[window]:
                 core.reindex(window, index=index)
                 self.index[window] = index
                 self.changes.append(Change(self._names[window], index, elapsed_s, reason))
@@ -113,10 +117,20 @@ class IndexAdvisor:
             items=self._items,
             entry_shares=self._entry_shares,
         )
+        loads = self._when_full(loads[0], 0), self._when_full(loads[1], 1)
         self._items = (loads[1].items, loads[0].items)
         first, second = (load.listed / load.window_rows if load.window_rows else 0.0 for load in loads)
         self._entry_shares = (first, second)
         return loads
+
+    def _when_full(self, load: DirectionLoad, window: int) -> DirectionLoad:
+        """The load of a window that has its full size, its rows matching as often as they do now."""
+        span = self._spans[window]
+        rows = float(span.rows) if span.rows is not None else load.window_rate * span.seconds
+        if not 0.0 < load.window_rows < rows:
+            return replace(load, window_rows=max(rows, load.window_rows))
+        growth = rows / load.window_rows
+        return replace(load, window_rows=rows, matches=load.matches * growth, entries=load.listed * growth)
 
     def _advice(self, load: DirectionLoad, window: int, *, horizon: float) -> tuple[Any, str] | None:
         current = self.structure(window, load)
@@ -125,3 +139,14 @@ class IndexAdvisor:
             return None
         switch: Switch = worth_switching(load, current, unit_costs=self.unit_costs, horizon=horizon)
         return (best.index, switch.reason) if switch.worthwhile else None
+
+
+def _spans(config: JoinConfig) -> tuple[Span, Span]:
+    """How long rows of each stream can be met."""
+    if config.between is not None:
+        low, high = (bound.amount for bound in config.between)
+        return Span(nanoseconds=max(0, high)), Span(nanoseconds=max(0, -low))
+    left, right = (stream.window for stream in config.streams)
+    assert left is not None  # the configuration was checked
+    assert right is not None
+    return left, right

@@ -175,9 +175,6 @@ def _pairs(on: object, names: tuple[str, ...]) -> tuple[Pair, ...]:
 def _pair(streams: tuple[int, int], on: Predicate) -> Pair:
     functions = tuple(leaf for leaf in on.leaves if isinstance(leaf, Where))
     native = [leaf for leaf in on.leaves if not isinstance(leaf, Where)]
-    for leaf in native:
-        if isinstance(leaf, Distance):
-            raise ConfigError(f"on={leaf}: distance predicates are not in this version; wm.where can do it")
     return Pair(streams, on, tuple(sorted(native, key=_rank)), functions)
 
 
@@ -185,7 +182,7 @@ def _rank(leaf: Predicate) -> int:
     """Most selective first: a key meets few rows, a set more, most where empty sets match; then bands."""
     if isinstance(leaf, Equal):
         return 0
-    if isinstance(leaf, Band):
+    if isinstance(leaf, Band | Distance):
         return 3
     return 2 if isinstance(leaf, Subset | Superset) else 1
 

@@ -78,6 +78,23 @@ def test_selective_sets_are_found_through_lists_and_popular_items_through_bitmap
     assert "bitmap words" in popular.reason
 
 
+def test_a_scan_must_be_clearly_cheaper() -> None:
+    def costs(scan: float) -> UnitCosts:
+        return UnitCosts(
+            {
+                ("equal", "scan"): CostCurve.flat(OperationCosts(probe=scan)),
+                ("equal", "hash"): CostCurve.flat(OperationCosts(probe=100.0)),
+            }
+        )
+
+    load = DirectionLoad(kind="equal", probing_rate=1, window_rate=1, window_rows=100)
+    assert choose_structure(load, unit_costs=costs(70.0)).structure == "scan"
+    doubtful = choose_structure(load, unit_costs=costs(80.0))
+    assert doubtful.structure == "hash"
+    assert doubtful.cost == pytest.approx(100e-9)
+    assert "not enough less to be sure of" in doubtful.reason
+
+
 def test_every_pair_has_no_alternative() -> None:
     load = DirectionLoad(kind="every", probing_rate=10, window_rate=10, window_rows=100)
     choice = choose_structure(load, unit_costs=UnitCosts())

@@ -31,7 +31,7 @@ def restless(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(advisor, "_FEWEST_PROBES", 1)
 
 
-def batches(seed: int, rows: int = 600, size: int = 40) -> list[pa.RecordBatch]:
+def batches(seed: int, rows: int = 600, size: int = 15) -> list[pa.RecordBatch]:
     random = np.random.default_rng(seed)
     sets = [random.choice(12, random.integers(0, 5), replace=False).tolist() for _ in range(rows)]
     whole = pa.record_batch(
@@ -46,14 +46,14 @@ def batches(seed: int, rows: int = 600, size: int = 40) -> list[pa.RecordBatch]:
 
 
 def run(on: wm.Predicate, *, flip: bool, **more: Any) -> tuple[Any, Any]:
-    """Join the two streams; with `flip` the unit costs turn over at every push, and with them the indexes."""
+    """Join the two streams; with `flip` the unit costs turn over now and then, and with them the indexes."""
     join = wm.WindowJoin(
         wm.Stream("a", window="200us"), wm.Stream("b", window="90us"), on=on, output="rows", **more
     )
     tables = []
     for place, (left, right) in enumerate(zip(batches(1), batches(2), strict=True)):
         if flip:
-            turned = costs(scan=1.0, other=9.0) if place % 2 else costs(scan=9.0, other=1.0)
+            turned = costs(scan=1.0, other=9.0) if place // 6 % 2 else costs(scan=9.0, other=1.0)
             join._engine.advisor.unit_costs = turned
         tables += [join.push("a", left), join.push("b", right)]
     tables.append(join.finish())
@@ -79,7 +79,7 @@ def test_differential_changing_indexes_loses_and_repeats_nothing(on: wm.Predicat
     assert found.equals(expected)
     assert plain._engine.advisor.changes == []
     changes = join._engine.advisor.changes
-    assert len(changes) >= 10
+    assert len(changes) >= 4
     assert {change.stream for change in changes} == {"a", "b"}
     assert "became scan" in str(join.explain())
 
@@ -96,13 +96,13 @@ def test_a_restored_join_goes_on_with_the_usual_index(monkeypatch: pytest.Monkey
     monkeypatch.setattr(advisor, "current_unit_costs", lambda: costs(scan=1.0, other=9.0))
     lefts, rights = batches(1), batches(2)
     join = wm.WindowJoin(wm.Stream("a", window="200us"), wm.Stream("b", window="90us"), on=wm.equal("key"))
-    for left, right in zip(lefts[:8], rights[:8], strict=True):
+    for left, right in zip(lefts[:20], rights[:20], strict=True):
         join.push("a", left)
         join.push("b", right)
     assert join._engine.advisor.index == ["scan", "scan"]
     again = wm.WindowJoin.restore(join.snapshot())
     assert again._engine.advisor.index == ["hash", "hash"]
-    for left, right in zip(lefts[8:], rights[8:], strict=True):
+    for left, right in zip(lefts[20:], rights[20:], strict=True):
         assert again.push("a", left).equals(join.push("a", left))
         assert again.push("b", right).equals(join.push("b", right))
 
