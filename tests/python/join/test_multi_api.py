@@ -261,7 +261,6 @@ def test_a_function_may_not_call_the_join_that_called_it() -> None:
         ({"on": {("A", "Z"): wm.equal("key")}}, r"on: \('A', 'Z'\): expected a pair"),
         ({"on": {("A", "B"): "key"}}, "expected a predicate"),
         ({"on": {("A", "B"): wm.equal("key"), ("B", "A"): wm.equal("key")}}, "given twice"),
-        ({"on": {("A", "B"): wm.distance("key", metric="l2", at_most=1)}}, "wm.where can do it"),
         ({"budget": -1}, "budget=-1"),
         ({"budget": True}, "budget=True"),
         ({"policy": "best"}, "policy='best': expected one of 'jaqpot'"),
