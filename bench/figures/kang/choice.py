@@ -26,8 +26,8 @@ if str(ROOT) not in sys.path:
 from bench.figures.kang.streams import COMBINATIONS, Cell, run  # noqa: E402  the root has to be on the path
 from bench.machine import card  # noqa: E402
 from watersmeet import cost  # noqa: E402
-from watersmeet.join.calibrate import calibrate  # noqa: E402
-from watersmeet.join.calibration_cache import read_calibration  # noqa: E402
+from watersmeet.join.calibration.cache import read_calibration  # noqa: E402
+from watersmeet.join.calibration.calibrate import calibrate  # noqa: E402
 
 _RATIOS = (1, 3, 10, 30, 100)
 _WINDOW_ROWS = (1_000, 4_000, 16_000, 64_000)

@@ -44,7 +44,7 @@ def calibrate(
 
 
 def _kept() -> Calibration:
-    from watersmeet.join.calibration_cache import calibration_path, read_calibration
+    from watersmeet.join.calibration.cache import calibration_path, read_calibration
 
     found = read_calibration()
     if found is None:
@@ -53,7 +53,7 @@ def _kept() -> Calibration:
 
 
 def _measured(*, quick: bool) -> Calibration:
-    from watersmeet.join.calibrate import calibrate as measure
+    from watersmeet.join.calibration.calibrate import calibrate as measure
 
     console = terminal.stderr()
     columns = (

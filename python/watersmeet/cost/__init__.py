@@ -30,7 +30,7 @@ from watersmeet.cost.unit_costs import (
 from watersmeet.cost.work import DirectionLoad, Work, predicted_cost, probe_work, stream_cost
 
 if TYPE_CHECKING:
-    from watersmeet.join.calibrate import calibrate
+    from watersmeet.join.calibration.calibrate import calibrate
 
 __all__ = [
     "STRUCTURES",
@@ -81,4 +81,4 @@ if not TYPE_CHECKING:  # type checkers read the import above
         """Find `calibrate` in the room that can measure."""
         if name != "calibrate":
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return importlib.import_module("watersmeet.join.calibrate").calibrate
+        return importlib.import_module("watersmeet.join.calibration.calibrate").calibrate

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from watersmeet.errors import ConfigError
-from watersmeet.join.engine import Engine
-from watersmeet.join.inputs import as_batch
-from watersmeet.join.schema import StreamSchema
+from watersmeet.join.columns.inputs import as_batch
+from watersmeet.join.columns.schema import StreamSchema
+from watersmeet.join.two_way.engine import Engine
 
 __all__ = ["AskedRow", "asked_row"]
 

@@ -8,12 +8,12 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from watersmeet.errors import ConfigError
-from watersmeet.join.config import Output
 from watersmeet.join.guard import Guard
-from watersmeet.join.multi_config import Analysis, checked_multi_config
-from watersmeet.join.multi_engine import MultiEngine
-from watersmeet.join.multi_explain import MultiExplanation, explain_multi
-from watersmeet.join.multi_metrics import MultiMetrics, multi_metrics
+from watersmeet.join.multi.config import Analysis, checked_multi_config
+from watersmeet.join.multi.engine import MultiEngine
+from watersmeet.join.multi.explain import MultiExplanation, explain_multi
+from watersmeet.join.multi.metrics import MultiMetrics, multi_metrics
+from watersmeet.join.two_way.config import Output
 from watersmeet.plan import Policy, TreeLike
 from watersmeet.vocabulary import Predicate, SpanLike, Stream
 

@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from watersmeet.errors import ConfigError, WatersmeetError
 from watersmeet.join.guard import Guard
-from watersmeet.join.ring_config import MOST_SLICES, Edge, Topology, checked_ring_config
-from watersmeet.join.ring_engine import RingEngine
-from watersmeet.join.ring_snapshot import ring_restored, ring_snapshot
+from watersmeet.join.rings.config import MOST_SLICES, Edge, Topology, checked_ring_config
+from watersmeet.join.rings.engine import RingEngine
+from watersmeet.join.rings.snapshot import ring_restored, ring_snapshot
 from watersmeet.vocabulary import Predicate, Stream, StreamStatistics
 
 __all__ = ["RingJoin", "RingMetrics"]

@@ -16,15 +16,15 @@ import pyarrow as pa
 
 from watersmeet._core import _native
 from watersmeet.errors import ConfigError, SchemaError
-from watersmeet.join.block_columns import taken
-from watersmeet.join.config import How, Index, JoinConfig, Output, checked_config, pair_of
-from watersmeet.join.engine import Engine
-from watersmeet.join.inputs import as_batch, as_table
-from watersmeet.join.late import kept_schema
-from watersmeet.join.layouts import plain_type, rewritten
-from watersmeet.join.payload import Rows
-from watersmeet.join.results import output_schema, row_schema, row_table
-from watersmeet.join.schema import StreamSchema
+from watersmeet.join.columns.block_columns import taken
+from watersmeet.join.columns.inputs import as_batch, as_table
+from watersmeet.join.columns.late import kept_schema
+from watersmeet.join.columns.layouts import plain_type, rewritten
+from watersmeet.join.columns.payload import Rows
+from watersmeet.join.columns.schema import StreamSchema
+from watersmeet.join.two_way.config import How, Index, JoinConfig, Output, checked_config, pair_of
+from watersmeet.join.two_way.engine import Engine
+from watersmeet.join.two_way.results import output_schema, row_schema, row_table
 from watersmeet.vocabulary import Predicate, SpanLike, Stream, TimeUnit, Where
 
 __all__ = ["join"]

@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from watersmeet.errors import ConfigError
 from watersmeet.join.asked_row import AskedRow, asked_row
-from watersmeet.join.config import JoinConfig
-from watersmeet.join.engine import Engine
+from watersmeet.join.two_way.config import JoinConfig
+from watersmeet.join.two_way.engine import Engine
 from watersmeet.join.window_join import WindowJoin
 from watersmeet.vocabulary import Predicate, Span
 

@@ -10,13 +10,13 @@ import pyarrow as pa
 
 from watersmeet.cost import Explanation
 from watersmeet.errors import ConfigError
-from watersmeet.join.config import How, Index, JoinConfig, Output, checked_config
-from watersmeet.join.engine import Engine
-from watersmeet.join.explain import explain
 from watersmeet.join.guard import Guard
-from watersmeet.join.pace import Clock
-from watersmeet.join.shedding_layout import check_shed
-from watersmeet.join.snapshot import restored, snapshot
+from watersmeet.join.shedding.layout import check_shed
+from watersmeet.join.timing.pace import Clock
+from watersmeet.join.two_way.config import How, Index, JoinConfig, Output, checked_config
+from watersmeet.join.two_way.engine import Engine
+from watersmeet.join.two_way.explain import explain
+from watersmeet.join.two_way.snapshot import restored, snapshot
 from watersmeet.vocabulary import AdaptiveOrder, Metrics, Predicate, Shed, SpanLike, Stream
 
 __all__ = ["WindowJoin"]

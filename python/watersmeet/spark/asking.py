@@ -17,7 +17,7 @@ from pyspark.sql.types import (
 )
 
 from watersmeet.errors import ConfigError, SchemaError
-from watersmeet.join.config import HOWS, pair_of
+from watersmeet.join.two_way.config import HOWS, pair_of
 from watersmeet.spark.keys import key_terms
 from watersmeet.spark.labels import labels
 from watersmeet.spark.request import SIDES, By, Request

@@ -10,7 +10,7 @@ import pytest
 import watersmeet as wm
 from watersmeet.cost import CostCurve, OperationCosts, UnitCosts
 from watersmeet.errors import ConfigError
-from watersmeet.join import advisor
+from watersmeet.join.two_way import advisor
 
 
 def costs(*, scan: float, other: float) -> UnitCosts:

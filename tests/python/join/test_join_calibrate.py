@@ -7,8 +7,8 @@ import pytest
 import watersmeet as wm
 from watersmeet.cost import STRUCTURES, Calibration
 from watersmeet.errors import ConfigError
-from watersmeet.join import calibrate as room
-from watersmeet.join.calibration_cache import (
+from watersmeet.join.calibration import calibrate as room
+from watersmeet.join.calibration.cache import (
     calibration_path,
     current_unit_costs,
     read_calibration,

@@ -8,9 +8,9 @@ import pytest
 from tests.reference.multiway import MultiCase, draw_multiway
 
 import watersmeet as wm
-from watersmeet.join.ring_config import checked_ring_config
-from watersmeet.join.ring_engine import RingEngine
 from watersmeet.join.ring_join import RingJoin
+from watersmeet.join.rings.config import checked_ring_config
+from watersmeet.join.rings.engine import RingEngine
 
 CASES = 2000
 PER_TEST = 100

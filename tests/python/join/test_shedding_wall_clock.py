@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import watersmeet as wm
-from watersmeet.join.shedding_pace import Pace
+from watersmeet.join.shedding.pace import Pace
 from watersmeet.testing import ManualClock, gedik_streams
 
 RATE, SECONDS, WINDOW_S = 100.0, 40, 4.0

@@ -1,0 +1,1 @@
+"""Measuring this machine's unit costs with the core, and keeping them."""

@@ -1,0 +1,268 @@
+"""Measuring this machine's unit costs: small joins of the core, timed by the processor time they take.
+
+A right window is filled, renewed once over and probed by left rows, once for each structure, shape and size.
+Filling and renewing are compared with a scanned window, probing with probing an empty window, so that what
+is left is the structure's own. The meaning of the timings is settled in watersmeet.cost.calibration.
+"""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from watersmeet._core import _native
+from watersmeet.cost import (
+    STRUCTURES,
+    Calibration,
+    DirectionLoad,
+    Kind,
+    Observation,
+    Structure,
+    Work,
+    probe_work,
+)
+from watersmeet.errors import ConfigError
+from watersmeet.join.calibration.cache import write_calibration
+from watersmeet.join.calibration.inputs import SHAPES, Shape
+
+__all__ = ["Progress", "calibrate"]
+
+Progress = Callable[[int, int, str], None]
+
+# Scans work on blocks of 64 rows: half a block more is the average. Sets take so much more room per row that
+# a smaller window is as far from the processor.
+_SIZES: Final = (96, 1_056, 16_416, 262_176)
+_LARGEST_OF_SETS: Final = 65_568
+_REPEATS: Final = 5
+_BATCH_ROWS: Final = 4_096
+_SHORTEST_NS: Final = 1_000_000  # of a timed run, so that the clock's grain does not matter
+_UPKEEP_ROWS: Final = 16_384  # at least, to be filled and renewed
+_MOST_PROBES: Final = 16_384
+_FEWEST_PROBES: Final = 4
+
+
+def calibrate(
+    *,
+    progress: Progress | None = None,
+    sizes: tuple[int, ...] = _SIZES,
+    repeats: int = _REPEATS,
+    seed: int = 0,
+    cache: bool = True,
+) -> Calibration:
+    """Measure what each structure of the core costs here, and keep it for index="auto".
+
+    progress   called with (steps done, steps, what is measured now)
+    sizes      rows of the windows measured
+    repeats    of every timed run; the spread is over these
+    cache      write the result to the user's cache folder
+    """
+    if not sizes or min(sizes) < 1:
+        raise ConfigError(f"calibrate(sizes)={sizes!r}: expected at least one number of rows, above 0")
+    if repeats < 1:
+        raise ConfigError(f"calibrate(repeats)={repeats!r}: expected at least 1")
+    steps = [
+        (shape, structure, rows)
+        for shape in SHAPES
+        for rows in sorted({_size(shape, rows) for rows in sizes})
+        for structure in STRUCTURES[shape.kind]
+    ]
+    observations: list[Observation] = []
+    ingest: dict[Kind, list[float]] = {}
+    kept_up: set[tuple[Kind, Structure, int]] = set()
+    for done, (shape, structure, rows) in enumerate(steps):
+        if progress is not None:
+            progress(done, len(steps), f"{shape.kind}, {structure}, {rows:,} rows")
+        bench = _Bench(shape, rows, seed)
+        observations.append(_probing(bench, structure, repeats))
+        if structure != "scan" and (shape.kind, structure, rows) not in kept_up:
+            kept_up.add((shape.kind, structure, rows))
+            observations += _keeping_up(bench, structure, repeats)
+        if structure == "scan":
+            ingest.setdefault(shape.kind, []).append(bench.ingest_ns())
+    if progress is not None:
+        progress(len(steps), len(steps), "done")
+    calibration = Calibration.from_observations(
+        observations,
+        ingest={kind: float(np.median(found)) for kind, found in ingest.items()},
+        machine={
+            "processor": _processor(),
+            "system": platform.platform(),
+            "python": platform.python_version(),
+        },
+    )
+    if cache:
+        write_calibration(calibration)
+    return calibration
+
+
+def _size(shape: Shape, rows: int) -> int:
+    return min(rows, _LARGEST_OF_SETS) if shape.kind in ("overlap", "weighted") else rows
+
+
+@dataclass(frozen=True, slots=True)
+class _Bench:
+    """A window of one shape and size, and the timed things that can be done with it."""
+
+    shape: Shape
+    rows: int
+    seed: int
+
+    def join(self, structure: Structure) -> Any:
+        index, _, merge = structure.partition("/")
+        term = _native.Term(
+            columns=(2, 2) if self.shape.kind == "weighted" else (1, 1),
+            label=self.shape.name,
+            **self.shape.term(self.rows),
+        )
+        streams = (
+            _native.StreamConfig("probing", time_column="ts", index="scan"),
+            _native.StreamConfig("window", time_column="ts", index=index, merge=merge or "auto"),
+        )
+        return _native.Join([term], streams, lower=-self.rows, upper=0)
+
+    def filling(self, salt: int, *, start: int = 0, rows: int | None = None) -> list[pa.RecordBatch]:
+        return _filling(self.shape, (self.seed, salt), start, self.rows if rows is None else rows)
+
+    def probing(self, count: int) -> list[pa.RecordBatch]:
+        return _probing_rows(self.shape, (self.seed, 3), count, self.rows)
+
+    def filled(self, structure: Structure) -> Any:
+        join = self.join(structure)
+        for batch in self.filling(1):
+            join.push(1, batch)
+        join.advance(1, self.rows)
+        return join
+
+    def ingest_ns(self) -> float:
+        """Nanoseconds per row of probing an empty window."""
+        batches, join = self.probing(_MOST_PROBES), self.join("scan")
+        return _timed(partial(_push, join, 0, batches)) / _MOST_PROBES
+
+
+@lru_cache(maxsize=8)
+def _filling(shape: Shape, seed: tuple[int, int], start: int, rows: int) -> list[pa.RecordBatch]:
+    return _batches(np.arange(start, start + rows), shape.fill(np.random.default_rng(seed), rows))
+
+
+@lru_cache(maxsize=8)
+def _probing_rows(shape: Shape, seed: tuple[int, int], count: int, rows: int) -> list[pa.RecordBatch]:
+    return _batches(np.full(count, rows - 1), shape.probe(np.random.default_rng(seed), count, rows))
+
+
+def _probing(bench: _Bench, structure: Structure, repeats: int) -> Observation:
+    """Timed probes of a full window, less those of an empty one."""
+    join = bench.filled(structure)
+    probes = _enough_probes(bench, join)
+    batches, found = bench.probing(probes), join.statistics()["results"]
+    full, empty = [], []
+    for _ in range(repeats):
+        empty.append(_timed(partial(_push, bench.join("scan"), 0, batches)))
+        full.append(_timed(partial(_push, join, 0, batches)))
+    matches = (join.statistics()["results"] - found) / (repeats * probes)
+    work = probe_work(_load(bench, matches), structure)
+    return Observation(*_key(bench, structure), work, _beyond(full, empty, probes))
+
+
+def _keeping_up(bench: _Bench, structure: Structure, repeats: int) -> list[Observation]:
+    """What inserting and expiring take beyond what they take in a scanned window."""
+    own = [_upkeep(bench, structure) for _ in range(repeats)]
+    plain = [_upkeep(bench, "scan") for _ in range(repeats)]
+    rows = max(bench.rows, _UPKEEP_ROWS)
+    fills = _beyond([fill for fill, _ in own], [fill for fill, _ in plain], rows)
+    renewals = _beyond([renewal for _, renewal in own], [renewal for _, renewal in plain], rows)
+    expiry = tuple(max(renewal - fill, 0.0) for renewal, fill in zip(renewals, fills, strict=True))
+    key = _key(bench, structure)
+    return [Observation(*key, Work(insert=1.0), fills), Observation(*key, Work(expire=1.0), expiry)]
+
+
+def _key(bench: _Bench, structure: Structure) -> tuple[Kind, Structure, float]:
+    return bench.shape.kind, structure, float(bench.rows)
+
+
+def _beyond(taken: list[float], plain: list[float], count: int) -> tuple[float, ...]:
+    """Nanoseconds per operation beyond the least that the plain runs took, least first."""
+    return tuple(max(each - min(plain), 0.0) / count for each in sorted(taken))
+
+
+def _upkeep(bench: _Bench, structure: Structure) -> tuple[float, float]:
+    """Nanoseconds of filling and then of renewing a window."""
+    rows, join = max(bench.rows, _UPKEEP_ROWS), bench.join(structure)
+    first, renewing = bench.filling(1, rows=rows), bench.filling(2, start=rows, rows=rows)
+    fill = _timed(partial(_push, join, 1, first))
+    join.advance(0, rows)
+    return fill, _timed(partial(_renew, join, renewing))
+
+
+def _renew(join: Any, batches: list[pa.RecordBatch]) -> None:
+    for batch in batches:
+        join.push(1, batch)
+        join.advance(0, batch.column(0)[-1].as_py())
+
+
+def _push(join: Any, stream: int, batches: list[pa.RecordBatch]) -> None:
+    for batch in batches:
+        join.push(stream, batch)
+
+
+def _enough_probes(bench: _Bench, join: Any) -> int:
+    """How many probes take long enough to be timed."""
+    probes = _FEWEST_PROBES
+    while probes < _MOST_PROBES:
+        taken = _timed(partial(_push, join, 0, bench.probing(probes)))
+        if taken >= _SHORTEST_NS / 4:
+            return min(_MOST_PROBES, probes * max(1, round(_SHORTEST_NS / taken)))
+        probes *= 8
+    return _MOST_PROBES
+
+
+def _load(bench: _Bench, matches: float) -> DirectionLoad:
+    if bench.shape.kind not in ("overlap", "weighted"):
+        return _direction(bench, matches, items=1.0, entries=None)
+    window = np.concatenate([batch.column(1).flatten().to_numpy() for batch in bench.filling(1)])
+    rows = bench.probing(1_024)
+    asked = np.concatenate([batch.column(1).flatten().to_numpy() for batch in rows])
+    probes = sum(batch.num_rows for batch in rows)
+    counts = np.bincount(window, minlength=int(max(window.max(), asked.max())) + 1)
+    return _direction(bench, matches, items=len(asked) / probes, entries=float(counts[asked].sum()) / probes)
+
+
+def _direction(bench: _Bench, matches: float, *, items: float, entries: float | None) -> DirectionLoad:
+    return DirectionLoad(
+        kind=bench.shape.kind,
+        probing_rate=1.0,
+        window_rate=0.0,
+        window_rows=bench.rows,
+        matches=matches,
+        items=items,
+        entries=entries,
+    )
+
+
+def _timed(run: Callable[[], None]) -> float:
+    """Nanoseconds of processor time of this thread: others on the machine cost it nothing."""
+    start = time.thread_time_ns()
+    run()
+    return float(time.thread_time_ns() - start)
+
+
+def _batches(times: np.ndarray[Any, np.dtype[np.int64]], columns: list[pa.Array]) -> list[pa.RecordBatch]:
+    names = ["ts", *(f"column{at}" for at in range(len(columns)))]
+    whole = pa.RecordBatch.from_arrays([pa.array(times.astype(np.int64)), *columns], names=names)
+    return [whole.slice(start, _BATCH_ROWS) for start in range(0, len(times), _BATCH_ROWS)]
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(named, platform.processor())

@@ -1,0 +1,44 @@
+"""Late rows that are kept for the user, whole, in order of arrival."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from watersmeet.join.columns.layouts import gatherable_type, rewritten
+from watersmeet.join.columns.payload import Rows
+
+__all__ = ["LateRows"]
+
+
+class LateRows:
+    """The late rows of one stream since they were last asked for."""
+
+    def __init__(self, kept: pa.Table | None = None) -> None:
+        self._tables: list[pa.Table] = [] if kept is None else [kept]
+
+    def keep(self, batch: pa.RecordBatch, places: Rows) -> None:
+        """Keep the rows at these places of a batch."""
+        schema = kept_schema(batch.schema)
+        chosen = pa.array(places)
+        columns = [
+            rewritten(column, kind).take(chosen)
+            for column, kind in zip(batch.columns, schema.types, strict=True)
+        ]
+        self._tables.append(pa.Table.from_arrays(columns, schema=schema))
+
+    def table(self, schema: pa.Schema | None) -> pa.Table:
+        """What is kept; `schema` is the stream's, None before it is known."""
+        if not self._tables:
+            return pa.table({}) if schema is None else kept_schema(schema).empty_table()
+        if len(self._tables) > 1:
+            self._tables = [pa.concat_tables(self._tables).combine_chunks()]
+        return self._tables[0]
+
+    def clear(self) -> None:
+        """Forget what is kept."""
+        self._tables = []
+
+
+def kept_schema(schema: pa.Schema) -> pa.Schema:
+    """A stream's schema in layouts of which rows can be gathered."""
+    return pa.schema([field.with_type(gatherable_type(field.type)) for field in schema])

@@ -1,0 +1,1 @@
+"""The joins on slices behind RingJoin."""

@@ -1,0 +1,1 @@
+"""A core that sheds, and the policies that plan for it."""

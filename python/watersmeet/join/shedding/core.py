@@ -1,0 +1,236 @@
+"""A core that sheds: the compiled join and the policy that plans for it; called like the exact core."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from watersmeet.control import estimate_recall
+from watersmeet.control.recall_samples import RecallSums, missed_by_line, with_period
+from watersmeet.errors import SnapshotError
+from watersmeet.join.shedding.pace import Pace
+from watersmeet.join.shedding.period import NativePlan, period_of
+from watersmeet.join.shedding.policies import PolicyState, SheddingPolicy
+from watersmeet.join.shedding.state import from_plain, to_plain
+from watersmeet.vocabulary import Estimate
+
+__all__ = ["FIRST_FULL_PROBE_SHARE", "SheddingCore"]
+
+FIRST_FULL_PROBE_SHARE: Final = 0.02  # before the first plan
+
+Rows = npt.NDArray[np.int64]
+Keep = Callable[[Rows, Rows], npt.NDArray[np.bool_]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Known:
+    """What a failing change must put back."""
+
+    policy: PolicyState
+    pace: Pace
+    plans: tuple[NativePlan, NativePlan] | None
+    recall: tuple[RecallSums, RecallSums]
+
+
+class SheddingCore:
+    """Drives the compiled join: at control times the policy looks at what was counted and plans anew."""
+
+    def __init__(
+        self,
+        native: Any,
+        policy: SheddingPolicy,
+        *,
+        policy_name: str,
+        types: tuple[str, ...],
+        unit_ns: int,
+        is_timed: bool,
+        comparison_cost: float = 1.0,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self._native = native
+        self._policy = policy
+        self.policy_name = policy_name
+        self._types = types
+        self._unit_ns = unit_ns
+        self._comparison_cost = comparison_cost
+        self.clock: Callable[[], float] | None = clock if is_timed else None
+        self._pace = Pace()
+        self._plans: tuple[NativePlan, NativePlan] | None = None
+        self._recall = (RecallSums(), RecallSums())
+        self.history: list[Mapping[str, Any]] | None = None
+
+    def push(
+        self, side: int, batch: Any, keep: Keep | None, *, at: float | None = None, kinds: Any = None
+    ) -> tuple[Rows, Rows, Rows]:
+        """As the exact core; `at` in seconds of stream time, `kinds` the codes of the rows' types."""
+        arrival = None if at is None else math.floor(at * 1e9 / self._unit_ns + 0.5)
+        return self._changed(  # type: ignore[no-any-return]
+            lambda: self._native.push(side, batch, at=arrival, kinds=kinds, keep=keep, control=self._control)
+        )
+
+    def advance(self, side: int, to: int, keep: Keep | None) -> tuple[Rows, Rows]:
+        """As the exact core."""
+        return self._changed(  # type: ignore[no-any-return]
+            lambda: self._native.advance(side, to, keep=keep, control=self._control)
+        )
+
+    def finish(self, keep: Keep | None) -> tuple[Rows, Rows]:
+        """As the exact core."""
+        return self._changed(  # type: ignore[no-any-return]
+            lambda: self._native.finish(keep=keep, control=self._control)
+        )
+
+    def first_needed(self, side: int) -> int:
+        """As the exact core."""
+        return int(self._native.first_needed(side))
+
+    def statistics(self) -> dict[str, Any]:
+        """The exact core's counters, and those of shedding."""
+        counted: dict[str, Any] = self._native.statistics()
+        cells = [np.asarray(tally["due"]).size // len(self._types) for tally in counted["tallies"]]
+        recalls = self._recalls(counted)
+        for side, direction in enumerate(counted["directions"]):
+            tally = counted["tallies"][side]
+            direction["recall"] = recalls[1 + side]
+            direction["cell_densities"] = _densities(tally, cells[side])
+            direction["fractions"] = dict(zip(self._types, _shares(tally, cells[side]), strict=True))
+            if self._plans is not None:
+                order, fractions, *_ = self._plans[side]
+                direction["plan_order"] = tuple(order)
+                direction["plan_fractions"] = dict(zip(self._types, fractions, strict=True))
+        counted["recall"] = recalls[0]
+        counted["policy"] = self.policy_name
+        return counted
+
+    def snapshot(self) -> bytes:
+        """The core and the policy's memory as bytes."""
+        plain = {
+            "policy": to_plain(self._policy.state),
+            "plans": None if self._plans is None else [list(plan) for plan in self._plans],
+            "recall": [to_plain(sums) for sums in self._recall],
+        }
+        text = json.dumps(plain, sort_keys=True, separators=(",", ":")).encode()
+        return len(text).to_bytes(8, "little") + text + bytes(self._native.snapshot())
+
+    def load(self, body: bytes) -> None:
+        """Become the join that a snapshot was taken of."""
+        start = 8 + int.from_bytes(body[:8], "little")
+        plain = json.loads(body[8:start])
+        state = from_plain(plain["policy"])
+        if not isinstance(state, PolicyState):
+            raise SnapshotError("the snapshot holds no state of a policy")
+        self._policy.state = state
+        self._plans = None if plain["plans"] is None else _plans(plain["plans"])
+        first, second = (from_plain(sums) for sums in plain["recall"])
+        self._recall = (first, second)
+        self._native.load(body[start:])
+
+    def _changed(self, call: Callable[[], Any]) -> Any:
+        known = _Known(self._policy.state, self._pace, self._plans, self._recall)
+        recorded = None if self.history is None else len(self.history)
+        if self.clock is not None:
+            self._pace = self._pace.resumed(self.clock())
+        try:
+            found = call()
+        except BaseException:
+            self._policy.state, self._pace = known.policy, known.pace
+            self._plans, self._recall = known.plans, known.recall
+            if self.history is not None:
+                del self.history[recorded:]
+            raise
+        if self.clock is not None:
+            self._pace = self._pace.paused(self.clock())
+        return found
+
+    def _control(self, counted: Mapping[str, Any]) -> tuple[NativePlan, NativePlan]:
+        busy_s = backlog_s = None
+        if self.clock is not None:
+            self._pace = self._pace.controlled(
+                self.clock(), stream_s=counted["begin_s"] + counted["elapsed_s"]
+            )
+            busy_s, backlog_s = self._pace.last_busy_s, self._pace.lag_s
+            self._native.set_lag(backlog_s)
+        self._remember(counted)
+        period = period_of(
+            counted,
+            types=len(self._types),
+            busy_s=busy_s,
+            backlog_s=backlog_s,
+            comparison_cost=self._comparison_cost,
+        )
+        self._plans = self._policy.step(period)
+        if self.history is not None:
+            self.history.append({**counted, "plans": self._plans, "lag_s": backlog_s})
+        return self._plans
+
+    def _remember(self, counted: Mapping[str, Any]) -> None:
+        """Add the period to the sums of the recall, each direction for itself."""
+        sums = []
+        for side, direction in enumerate(counted["directions"]):
+            plan = None if self._plans is None else self._plans[side]
+            could_be_full = direction["tossed"] / max(1, direction["probes"])
+            full_probe_share = (FIRST_FULL_PROBE_SHARE if plan is None else plan[2]) * could_be_full
+            sums.append(_with_direction(self._recall[side], direction, full_probe_share))
+        self._recall = (sums[0], sums[1])
+
+    def _recalls(self, counted: Mapping[str, Any]) -> tuple[Estimate, Estimate, Estimate]:
+        """Of both directions together, and of each; results of the period under way count as found."""
+        parts = []
+        for sums, tally in zip(self._recall, counted["tallies"], strict=True):
+            parts.append(missed_by_line(replace(sums, results=float(np.sum(tally["matches"])))))
+        dropped = [
+            stream["dropped_rows"] / stream["rows"] if stream["rows"] else 0.0
+            for stream in counted["streams"]
+        ]
+        estimates = [
+            estimate_recall(chosen, dropped_shares=dropped) for chosen in (parts, parts[:1], parts[1:])
+        ]
+        # Rows were not dropped evenly over time, so what the drops left of the answer is known only roughly.
+        rough = 1.5 if any(dropped) else 1.0
+        first, second, third = (
+            Estimate(one.value, one.low / rough, min(1.0, one.high * rough)) for one in estimates
+        )
+        return first, second, third
+
+
+def _with_direction(sums: RecallSums, direction: Mapping[str, Any], full_probe_share: float) -> RecallSums:
+    matches = float(np.sum(direction["matches"]))
+    full = float(np.sum(direction["full_matches"]))
+    shed = float(np.sum(direction["due"])) > float(np.sum(direction["comparisons"]))
+    missed = np.asarray(direction["missed"])
+    predicted = np.asarray(direction["predicted"])
+    is_scored = direction["predicted_missed"] > 0.0 or bool(np.any(predicted > 0.0))
+    return with_period(
+        sums,
+        results=matches,
+        shed=shed,
+        probes=float(direction["probes"]) - missed.size,
+        known=float(direction["predicted_missed"]) if is_scored else matches - full,
+        sampled_known=predicted if is_scored else np.asarray(direction["planned"]),
+        sampled_missed=missed,
+        full_probe_share=full_probe_share,
+    )
+
+
+def _densities(tally: Mapping[str, Any], cells: int) -> tuple[float | None, ...]:
+    made = np.asarray(tally["comparisons"]).reshape(-1, cells).sum(axis=0)
+    found = np.asarray(tally["matches"]).reshape(-1, cells).sum(axis=0)
+    return tuple(float(f / m) if m > 0 else None for f, m in zip(found, made, strict=True))
+
+
+def _shares(tally: Mapping[str, Any], cells: int) -> list[float]:
+    due = np.asarray(tally["due"]).reshape(-1, cells).sum(axis=1)
+    made = np.asarray(tally["comparisons"]).reshape(-1, cells).sum(axis=1)
+    return [float(m / d) if d > 0 else 1.0 for m, d in zip(made, due, strict=True)]
+
+
+def _plans(plain: list[Any]) -> tuple[NativePlan, NativePlan]:
+    first, second = ((list(p[0]), list(p[1]), float(p[2]), float(p[3]), float(p[4])) for p in plain)
+    return first, second

@@ -1,0 +1,1 @@
+"""Keeping time: idle streams, adaptive order, lateness learnt on line, response times."""

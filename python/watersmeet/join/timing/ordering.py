@@ -1,0 +1,96 @@
+"""AdaptiveOrder at work: measures load, asks the controller, and tells the core how to take its rows."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any, Final
+
+from watersmeet.control.ordering import AdaptiveRule, AdaptiveState, OrderStatistics, adapt_order
+from watersmeet.join.two_way.config import JoinConfig
+from watersmeet.vocabulary import AdaptiveOrder
+
+__all__ = ["OrderSwitch", "windows_in_seconds"]
+
+_SHORTEST_S: Final = 1e-9  # a decision forced by memory may come at once after the last one
+
+
+class OrderSwitch:
+    """The way of ordering in force, and what was seen since it was last thought over."""
+
+    def __init__(self, config: JoinConfig, order: AdaptiveOrder) -> None:
+        self._order = order
+        self._period_ns = order.period.amount
+        self._limit = config.memory_limit
+        self.rule = AdaptiveRule(
+            windows_in_seconds(config),
+            alpha=order.alpha,
+            hysteresis=1.0 - order.alpha_down / order.alpha,
+            memory_limit=config.memory_limit,
+        )
+        self.state = AdaptiveState()
+        self._since_ns: int | None = None
+        self._rows = (0, 0)
+        self._due = 0
+        self._busy_s = 0.0
+
+    @property
+    def is_synchronised(self) -> bool:
+        """Whether rows are taken in order across streams: Sync-Filter, and on the way back to it."""
+        return self.state.mode != "filter-order"
+
+    def worked(self, seconds: float) -> None:
+        """The core was busy for so long."""
+        self._busy_s += seconds
+
+    def is_time(self, now_ns: int, held_bytes: int) -> bool:
+        """Whether to think it over now: a period has passed, or memory is short."""
+        if self._since_ns is None:
+            self._since_ns = now_ns
+        short = self._limit is not None and held_bytes > self._limit and not self.is_synchronised
+        return short or now_ns - self._since_ns >= self._period_ns
+
+    def decide(
+        self, now_ns: int, *, rows: tuple[int, int], due: int, held: int, held_bytes: int
+    ) -> tuple[str, str] | None:
+        """Think it over, with the rows and due pairs so far; returns what changed and why, if it did."""
+        before = self.state.mode
+        elapsed_s = max((now_ns - (self._since_ns or 0)) / 1e9, _SHORTEST_S)
+        pairs = float(due - self._due)
+        cost = self._order.comparison_s
+        statistics = OrderStatistics(
+            elapsed_s,
+            (max(0, rows[0] - self._rows[0]), max(0, rows[1] - self._rows[1])),
+            comparisons=pairs,
+            busy_s=self._busy_s if cost is None else cost * pairs,
+            held=held,
+            held_bytes=held_bytes,
+        )
+        self.state, mode = adapt_order(self.state, statistics, self.rule)
+        self._since_ns, self._rows, self._due, self._busy_s = now_ns, rows, due, 0.0
+        return None if mode == before else (f"order: {before} to {mode}", self.state.reason)
+
+    def plain(self) -> dict[str, Any]:
+        """The switch as numbers and strings."""
+        seen = {"since": self._since_ns, "rows": self._rows, "due": self._due, "busy": self._busy_s}
+        return {"state": asdict(self.state), "seen": seen}
+
+    def resume(self, plain: dict[str, Any]) -> None:
+        """Go on from what plain() gave."""
+        state, seen = dict(plain["state"]), plain["seen"]
+        state["rows"] = tuple(state["rows"])
+        self.state = AdaptiveState(**state)
+        self._since_ns, self._due, self._busy_s = seen["since"], seen["due"], seen["busy"]
+        self._rows = (seen["rows"][0], seen["rows"][1])
+
+
+def windows_in_seconds(config: JoinConfig) -> tuple[float, float]:
+    """How long each stream's rows can be met; 0 for windows of rows, which are always taken in order."""
+    if config.between is not None:
+        half = (config.between[1].amount - config.between[0].amount) / 2e9
+        return half, half
+    left, right = (stream.window for stream in config.streams)
+    assert left is not None  # the configuration was checked
+    assert right is not None
+    if left.is_rows or right.is_rows:
+        return 0.0, 0.0
+    return left.amount / 1e9, right.amount / 1e9

@@ -1,0 +1,108 @@
+"""When rows arrived, and how long results took from there: cheap enough to be kept for every push."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from typing import Any, Final
+
+from watersmeet.join.columns.payload import Rows
+from watersmeet.vocabulary import ResponseTimes
+
+__all__ = ["ArrivalLog", "ResponseHistogram"]
+
+_SAMPLES: Final = 16  # of the results of one push
+_LEVELS: Final = 16  # per doubling of a response
+_MOST_DEAD: Final = 1024  # pushes that may be forgotten and still kept
+
+
+class ArrivalLog:
+    """When each row of one stream was pushed, by its number."""
+
+    __slots__ = ("_first", "_times")
+
+    def __init__(self, plain: list[list[int]] | None = None) -> None:
+        self._first: list[int] = plain[0] if plain else []
+        self._times: list[int] = plain[1] if plain else []
+
+    def add(self, first_row: int, at_ns: int) -> None:
+        """Rows from this one on came at this time."""
+        if self._times and self._times[-1] == at_ns:
+            return
+        self._first.append(first_row)
+        self._times.append(at_ns)
+
+    def of(self, row: int) -> int | None:
+        """When a row came; None if that is no longer known, or there is no row."""
+        place = bisect_right(self._first, row) - 1
+        return self._times[place] if row >= 0 and place >= 0 else None
+
+    def forget_before(self, row: int) -> None:
+        """No result will name an older row."""
+        place = bisect_right(self._first, row) - 1
+        if place > _MOST_DEAD and 2 * place > len(self._first):
+            del self._first[:place]
+            del self._times[:place]
+
+    def plain(self) -> list[list[int]]:
+        """The log as lists."""
+        return [self._first, self._times]
+
+
+class ResponseHistogram:
+    """Responses in nanoseconds, by their logarithm."""
+
+    __slots__ = ("_bins", "_count", "_longest_ns", "_sum_ns")
+
+    def __init__(self, plain: dict[str, Any] | None = None) -> None:
+        plain = plain or {"bins": [], "count": 0, "sum": 0.0, "longest": 0}
+        self._bins: dict[int, float] = {int(place): float(weight) for place, weight in plain["bins"]}
+        self._count: int = plain["count"]
+        self._sum_ns: float = plain["sum"]
+        self._longest_ns: int = plain["longest"]
+
+    def add(self, rows: tuple[Rows, Rows], arrivals: tuple[ArrivalLog, ArrivalLog], now_ns: int) -> None:
+        """Results released now; a result's response counts from the arrival of its last row."""
+        count = len(rows[0])
+        samples = min(count, _SAMPLES)
+        for sample in range(samples):
+            place = sample * count // samples
+            came = [log.of(int(own[place])) for log, own in zip(arrivals, rows, strict=True)]
+            known = [at_ns for at_ns in came if at_ns is not None]
+            waited = max(0, now_ns - max(known, default=now_ns))
+            weight = count / samples
+            level = _level(waited)
+            self._bins[level] = self._bins.get(level, 0.0) + weight
+            self._sum_ns += weight * waited
+            self._longest_ns = max(self._longest_ns, waited)
+        self._count += count
+
+    def times(self) -> ResponseTimes:
+        """What there is to know about them."""
+        if not self._count:
+            return ResponseTimes()
+        median, p95, p99 = (self._quantile(share) / 1e9 for share in (0.5, 0.95, 0.99))
+        return ResponseTimes(
+            self._count, self._sum_ns / self._count / 1e9, median, p95, p99, self._longest_ns / 1e9
+        )
+
+    def plain(self) -> dict[str, Any]:
+        """The histogram as lists and numbers."""
+        bins = [list(item) for item in sorted(self._bins.items())]
+        return {"bins": bins, "count": self._count, "sum": self._sum_ns, "longest": self._longest_ns}
+
+    def _quantile(self, share: float) -> float:
+        reached = 0.0
+        for level, weight in sorted(self._bins.items()):
+            reached += weight
+            if reached >= share * self._count * (1.0 - 1e-9):
+                return min(_upper_edge(level), float(self._longest_ns))
+        return float(self._longest_ns)
+
+
+def _level(waited_ns: int) -> int:
+    return 0 if waited_ns <= 0 else 1 + math.floor(math.log2(waited_ns) * _LEVELS)
+
+
+def _upper_edge(level: int) -> float:
+    return 0.0 if level == 0 else float(2.0 ** (level / _LEVELS))

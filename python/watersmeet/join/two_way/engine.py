@@ -1,0 +1,250 @@
+"""Drives the core: schemas to plans, batches to pushes, pairs to tables. One caller at a time (guard.py).
+
+The first stream is pushed before the second one's types are known. The core is then made as if both streams
+were alike, and calls are remembered; if the second stream needs another core, it is made and the calls are
+made again. Once many remembered rows have left their window the log is given up, and with it the way back.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from watersmeet.errors import WatersmeetError
+from watersmeet.join.columns.inputs import as_batch
+from watersmeet.join.columns.instants import in_unit, instant
+from watersmeet.join.columns.late import LateRows
+from watersmeet.join.columns.payload import PayloadStore, Rows
+from watersmeet.join.columns.schema import StreamSchema
+from watersmeet.join.shedding.build import shedding_extra
+from watersmeet.join.timing.pace import Clock, paced
+from watersmeet.join.two_way.advisor import IndexAdvisor
+from watersmeet.join.two_way.config import JoinConfig
+from watersmeet.join.two_way.counters import metrics_of
+from watersmeet.join.two_way.setup import Adjusted, Advanced, Call, Pushed, Setup, extended, first_setup
+from watersmeet.join.two_way.split import split
+from watersmeet.join.two_way.stopwatch import Stopwatch
+from watersmeet.vocabulary import Metrics
+from watersmeet.vocabulary.duration import NANOSECONDS
+
+__all__ = ["Engine"]
+
+NO_ROWS: Final = np.empty(0, np.int64)
+_MOST_LOGGED_ROWS: Final = 1 << 16
+
+
+class Engine:
+    """The state of one join."""
+
+    def __init__(self, config: JoinConfig, clock: Clock | None = None) -> None:
+        self.config = config
+        self.division = split(config)
+        self.setup: Setup = first_setup(config)
+        self.log: list[Call] | None = []
+        self.late = (LateRows(), LateRows())
+        self.pushed = [0, 0]
+        self.late_rows: tuple[deque[int], deque[int]] = (deque(maxlen=10_000), deque(maxlen=10_000))
+        self.is_finished = False
+        self.advisor = IndexAdvisor(config, self.division)
+        self.stopwatch = Stopwatch()
+        self.pace = paced(config, clock)
+
+    def push(self, side: int, source: Any, *, at: float | None = None) -> pa.Table:
+        """Take a batch and give the results that it releases; an error leaves everything as it was."""
+        if self.pace is None:
+            return self._released(self.push_rows(side, source, at=at))
+        batch = as_batch(source, about="batch")
+        bringing = side if batch.num_rows else None
+        return self._timed(lambda: self.push_rows(side, batch, at=at), at=at, bringing=bringing)
+
+    def push_rows(self, side: int, source: Any, *, at: float | None = None) -> tuple[Rows, Rows]:
+        """The same, giving the rows of the results alone."""
+        self._refuse_if_finished("push")
+        batch = as_batch(source, about="batch")
+        schema = self.setup.schemas[side]
+        if schema is not None:
+            if self.setup.is_decided and self.advisor.is_due(batch.num_rows):
+                self._look_at_indexes()
+            return self._push(side, schema.aligned(batch), at)
+        before = self.setup
+        schema = StreamSchema(self.config.streams[side], batch.schema, needed=self.config.columns(side))
+        try:
+            self.setup, released = extended(
+                before, self.config, self.division, side=side, schema=schema, log=self.log
+            )
+            found = self._push(side, batch, at)
+        except BaseException:
+            self.setup = before
+            raise
+        if self.setup.is_decided:
+            self.log = None
+        return _with_unmatched(found, 1 - side, released) if len(released) else found
+
+    def advance(self, side: int, to: Any) -> pa.Table:
+        """Take a promise and give the results that it releases."""
+        return self._timed(lambda: self._advance(side, to), bringing=side)
+
+    def poll(self, at: float | None) -> pa.Table:
+        """Give what the passing of time releases."""
+        return self._timed(self._poll, at=at) if self.pace is not None else self._released((NO_ROWS, NO_ROWS))
+
+    def adjust(self, what: str, side: int, value: int) -> None:
+        """Change a setting of the core."""
+        call = Adjusted(what, side, value)
+        assert self.setup.plan is not None  # there is a core
+        call.apply(self.setup.core, self.setup.plan)
+        if self.log is not None:
+            self.log.append(call)
+
+    def _timed(
+        self, call: Callable[[], tuple[Rows, Rows]], *, at: float | None = None, bringing: int | None = None
+    ) -> pa.Table:
+        pace = self.pace
+        if pace is None:
+            return self._released(call())
+        try:
+            pace.begin(self, at, bringing)
+            rows = call()
+        except BaseException:
+            pace.undo(self)
+            raise
+        pace.end(self, rows)
+        return self._released(rows)
+
+    def _poll(self) -> tuple[Rows, Rows]:
+        if self.setup.core is None or self.is_finished:
+            return NO_ROWS, NO_ROWS
+        found: tuple[Rows, Rows] = self.setup.core.poll(self.setup.keep)
+        if self.log is not None:
+            self.log.append(Adjusted("poll", 0, 0))
+        return found
+
+    def _advance(self, side: int, to: Any) -> tuple[Rows, Rows]:
+        self._refuse_if_finished("advance")
+        setup = self.setup
+        schema, plan = setup.schemas[side], setup.plan
+        step_ns = NANOSECONDS[self.config.streams[side].time_unit] if schema is None else schema.time_ns
+        to_ns = instant(to, step_ns=step_ns)
+        found = (NO_ROWS, NO_ROWS)
+        if plan is not None:
+            units = in_unit(to_ns, plan.unit_ns, is_known=schema is not None)
+            found = setup.core.advance(side, units, setup.keep)
+        if self.log is not None:
+            self.log.append(Advanced(side, to_ns))
+            if plan is not None and schema is None and self._is_log_too_long(1 - side):
+                self.log = None
+        return found
+
+    def finish(self) -> pa.Table:
+        """Give what is left; nothing can be pushed afterwards."""
+        return self._timed(self.finish_rows)
+
+    def finish_rows(self) -> tuple[Rows, Rows]:
+        """The same, giving the rows of the results alone."""
+        found = (NO_ROWS, NO_ROWS)
+        if self.setup.core is not None and not self.is_finished:
+            found = self.setup.core.finish(self.setup.keep)
+        self.is_finished = True
+        return found
+
+    def counted(self) -> dict[str, Any] | None:
+        """The core's counters; None before there is a core."""
+        return None if self.setup.core is None else self.setup.core.statistics()
+
+    def payload_bytes(self) -> tuple[int, int]:
+        """Memory held for each stream's payload."""
+        left, right = (0 if store is None else store.bytes for store in self.setup.stores)
+        return left, right
+
+    def _push(self, side: int, batch: pa.RecordBatch, at: float | None) -> tuple[Rows, Rows]:
+        setup = self.setup
+        intake, store = setup.intakes[side], setup.stores[side]
+        assert intake is not None  # the schema is known
+        count = batch.num_rows
+        if count == 0:
+            return (NO_ROWS, NO_ROWS) if self.pace is None else self._poll()
+        core_batch = intake.core_batch(batch)
+        extra = {} if self.config.shed is None else shedding_extra(self.config, side, batch, at)
+        started = self.stopwatch.start(side)
+        if store is None:
+            left, right, late = setup.core.push(side, core_batch, setup.keep, **extra)
+        else:
+            left, right, late = _push_with_payload(setup, side, batch, core_batch, store, extra)
+        self.stopwatch.stop(side, started, batch=core_batch, step_ns=setup.step_ns(side))
+        if self.log is not None and not setup.is_decided:
+            self.log.append(Pushed(side, batch.select(intake.names), extra))
+            if self.pace is not None and any(self.pace.idle) and self._is_log_too_long(side):
+                self.log = None
+        if self.pace is not None and setup.plan is not None:
+            times = core_batch.column(0)
+            self.pace.saw(side, times, setup.plan.multipliers[side], setup.plan.unit_ns)
+        self.late_rows[side].extend(late.tolist())
+        if len(late) and self.config.streams[side].on_late == "keep":
+            self.late[side].keep(batch, late - self.pushed[side])
+        self.pushed[side] += count
+        return left, right
+
+    def metrics(self) -> Metrics:
+        """The counters as users read them."""
+        return metrics_of(self)
+
+    def stream_s(self, metrics: Metrics) -> float:
+        """Seconds of stream time since the first row."""
+        plan = self.setup.plan
+        return 0.0 if plan is None else self.stopwatch.stream_s(metrics, plan.unit_ns)
+
+    def _look_at_indexes(self) -> None:
+        metrics = self.metrics()
+        self.advisor.consider(self.setup.core, metrics, elapsed_s=self.stream_s(metrics))
+
+    def trim(self) -> None:
+        """Give back payload that no result can need any more."""
+        setup = self.setup
+        for side, store in enumerate(setup.stores):
+            if store is not None:
+                store.drop_before(setup.core.first_needed(side))
+
+    def _released(self, rows: tuple[Rows, Rows]) -> pa.Table:
+        setup = self.setup
+        out = setup.results.table(rows, setup.stores)
+        self.trim()
+        return out
+
+    def _is_log_too_long(self, side: int) -> bool:
+        """Whether most rows remembered have left the window: the log would grow without bound."""
+        stream = self.setup.core.statistics()["streams"][side]
+        return bool(stream["expired_rows"] > _MOST_LOGGED_ROWS + 2 * stream["window_rows"])
+
+    def _refuse_if_finished(self, call: str) -> None:
+        if self.is_finished:
+            raise WatersmeetError(f"{call}() after finish(): this join has ended")
+
+
+def _push_with_payload(
+    setup: Setup,
+    side: int,
+    batch: pa.RecordBatch,
+    core_batch: pa.RecordBatch,
+    store: PayloadStore,
+    extra: dict[str, Any],
+) -> tuple[Rows, Rows, Rows]:
+    """Push with the batch's payload in its store before, since a function may be asked about its rows."""
+    store.append(batch)
+    try:
+        found: tuple[Rows, Rows, Rows] = setup.core.push(side, core_batch, setup.keep, **extra)
+    except BaseException:
+        store.rollback()
+        raise
+    store.commit()
+    return found
+
+
+def _with_unmatched(found: tuple[Rows, Rows], side: int, rows: Rows) -> tuple[Rows, Rows]:
+    """The pairs found, after rows of one side without partner."""
+    alone = np.full(len(rows), -1)
+    own, other = np.concatenate([rows, found[side]]), np.concatenate([alone, found[1 - side]])
+    return (own, other) if side == 0 else (other, own)
