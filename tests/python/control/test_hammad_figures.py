@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from bench.figures.hammad.claims import check, read_claims
+from bench.figures.claims import check, read_claims
 from bench.figures.hammad.points import FIGURES
 from bench.figures.hammad.simulate import Workload, simulate
 
@@ -11,14 +11,16 @@ from watersmeet.control.ordering import AdaptiveRule
 @pytest.mark.parametrize("figure", list(FIGURES))
 def test_every_claim_of_the_figure_holds(figure: str) -> None:
     failed = [
-        (claim.says, measured) for claim, measured, holds in check(figure, FIGURES[figure]()) if not holds
+        (claim.says, measured)
+        for claim, measured, holds in check("hammad", figure, FIGURES[figure]())
+        if not holds
     ]
     assert failed == []
-    assert len(read_claims(figure)) >= 10
+    assert len(read_claims("hammad", figure)) >= 10
 
 
 def test_claim_can_fail() -> None:
-    claim = read_claims("fig5")[0]
+    claim = read_claims("hammad", "fig5")[0]
     assert not claim.holds({claim.value: 99.0})
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bench.figures.jaqpot.claims import check, read_claims
+from bench.figures.claims import check, read_claims
 from bench.figures.jaqpot.plans import fig2b, per_cycle
 from bench.figures.jaqpot.points import FIGURES
 from bench.figures.jaqpot.simulate import Simulation
@@ -15,14 +15,16 @@ _LONG = {"fig7e", "fig8", "fig8u", "fig9"}  # minutes: `watersmeet figures jaqpo
 @pytest.mark.parametrize("figure", [name for name in FIGURES if name not in _LONG])
 def test_every_claim_of_the_figure_holds(figure: str) -> None:
     failed = [
-        (claim.says, measured) for claim, measured, holds in check(figure, FIGURES[figure]()) if not holds
+        (claim.says, measured)
+        for claim, measured, holds in check("jaqpot", figure, FIGURES[figure]())
+        if not holds
     ]
     assert failed == []
-    assert len(read_claims(figure)) >= 10
+    assert len(read_claims("jaqpot", figure)) >= 10
 
 
 def test_claim_can_fail() -> None:
-    claim = read_claims("tab4")[0]
+    claim = read_claims("jaqpot", "tab4")[0]
     assert not claim.holds({claim.value: -1.0})
 
 

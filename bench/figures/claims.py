@@ -1,5 +1,5 @@
-"""Claims as inequalities: claims.toml says what a figure must show, this checks it, so a reproduction can
-fail.
+"""Claims as inequalities: a paper's claims.toml says what its figures must show; this checks it, so that a
+reproduction can fail.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 
 __all__ = ["Claim", "check", "read_claims"]
 
-_FILE = Path(__file__).with_name("claims.toml")
+_FOLDER = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +39,12 @@ class Claim:
         return number / whole if whole else float("inf")
 
 
-def read_claims(figure: str) -> tuple[Claim, ...]:
-    """The claims about one figure."""
-    entries = tomllib.loads(_FILE.read_text())["claim"]
+def read_claims(paper: str, figure: str) -> tuple[Claim, ...]:
+    """The claims about one figure of a paper."""
+    entries = tomllib.loads((_FOLDER / paper / "claims.toml").read_text(encoding="utf-8"))["claim"]
     return tuple(Claim(**entry) for entry in entries if entry["figure"] == figure)
 
 
-def check(figure: str, values: Mapping[str, float]) -> list[tuple[Claim, float, bool]]:
+def check(paper: str, figure: str, values: Mapping[str, float]) -> list[tuple[Claim, float, bool]]:
     """Each claim with the number measured and whether it holds."""
-    return [(claim, claim.measured(values), claim.holds(values)) for claim in read_claims(figure)]
+    return [(claim, claim.measured(values), claim.holds(values)) for claim in read_claims(paper, figure)]
