@@ -22,7 +22,7 @@ namespace {
 using Bucket = HashBuckets::Bucket;
 using Place = HashBuckets::Place;
 
-constexpr std::size_t kStage = 12;  // requests between two stages
+constexpr std::size_t kStage = 32;  // requests between two stages
 constexpr std::uint32_t kAllSlots = (1U << HashBuckets::kSlots) - 1;
 
 // The slots whose row has this tag and stands in places [lo, hi), one bit each.
@@ -82,20 +82,19 @@ class HashIndex final : public Index {
     const std::uint64_t* own_keys = std::get<KeyColumn>(run.own->columns[0]).words.at(run.first);
     const std::uint8_t* joinable = run.own->joinable.at(run.first);
     const KeyView view(window_, buckets_);
-    Limits limits(run, writer, work);
+    Served served(run, writer, work);
     for (std::size_t step = 0; step < count + 2 * kStage; ++step) {
       if (step < count) __builtin_prefetch(&buckets_.bucket(own_keys[step]));
       if (const std::size_t at = step - kStage; at < count) view.prefetch(own_keys[at]);
       const std::size_t at = step - 2 * kStage;
       if (at >= count) continue;
-      const std::size_t before = writer.size();
       const LiveRange range = live_range(run, at, window_);
-      if (joinable[at] && !range.empty()) {
-        ++work.lookups;
+      const bool looks = joinable[at] && !range.empty();
+      if (looks) {
         const Wanted wanted{own_keys[at], buckets_.place(range.lo), buckets_.place(range.hi)};
         view.write(wanted, run.first + at, writer);
       }
-      if (limits.reached(at, before)) return at + 1;
+      if (served.is_last(at, looks)) return at + 1;
     }
     return count;
   }
@@ -104,15 +103,14 @@ class HashIndex final : public Index {
   std::size_t probe_plan(const ProbeRun& run, PairWriter& writer, Work& work) {
     const auto& keys = std::get<KeyColumn>(run.own->columns[0]).words;
     const KeyView view(window_, buckets_);
-    Limits limits(run, writer, work);
+    Served served(run, writer, work);
     Seq collected = ~Seq{0};
     for (std::size_t at = 0; at < run.requests; ++at) {
       const Seq row = run.rows[at];
-      const std::size_t before = writer.size();
       const LiveRange range = live_range(run, at, window_);
       if (at + kStage < run.requests) __builtin_prefetch(&buckets_.bucket(keys[run.rows[at + kStage]]));
-      if (run.own->joinable[row] && !range.empty()) {
-        ++work.lookups;
+      const bool looks = run.own->joinable[row] && !range.empty();
+      if (looks) {
         if (row != collected) {
           partners_.clear();
           const Wanted wanted{keys[row], buckets_.place(window_.begin()), buckets_.place(window_.end())};
@@ -123,31 +121,42 @@ class HashIndex final : public Index {
         auto next = std::lower_bound(partners_.begin(), partners_.end(), range.lo);
         for (; next != partners_.end() && *next < range.hi; ++next) writer.add(row, *next);
       }
-      if (limits.reached(at, before)) return at + 1;
+      if (served.is_last(at, looks)) return at + 1;
     }
     return run.requests;
   }
 
-  // Counts what a request found, and says whether the run has to stop after it.
-  class Limits {
+  // Counts what requests found, and says when the run has to stop. The counters are written once, at its end.
+  class Served {
    public:
-    Limits(const ProbeRun& run, const PairWriter& writer, Work& work)
-        : run_(run), writer_(writer), work_(work), pairs_(writer.size()), units_(work.units()) {}
+    Served(const ProbeRun& run, const PairWriter& writer, Work& work)
+        : run_(run), writer_(writer), work_(work), first_(writer.size()), size_(first_) {}
+    Served(const Served&) = delete;
+    Served& operator=(const Served&) = delete;
+    ~Served() {
+      work_.probes += requests_;
+      work_.lookups += lookups_;
+      work_.comparisons += size_ - first_;
+    }
 
-    [[nodiscard]] bool reached(std::size_t at, std::size_t pairs_before) {
-      const std::size_t found = writer_.size() - pairs_before;
-      ++work_.probes;
-      work_.comparisons += found;
-      if (run_.found != nullptr) run_.found[at] = static_cast<std::uint32_t>(found);
-      return writer_.size() - pairs_ >= run_.max_pairs || work_.units() - units_ >= run_.max_work;
+    // Request `at` was served, with a look into the table or without.
+    [[nodiscard]] bool is_last(std::size_t at, bool looked) {
+      ++requests_;
+      lookups_ += looked ? 1 : 0;
+      if (run_.found != nullptr) run_.found[at] = static_cast<std::uint32_t>(writer_.size() - size_);
+      size_ = writer_.size();
+      const std::size_t found = size_ - first_;
+      return found >= run_.max_pairs || found + lookups_ >= run_.max_work;
     }
 
    private:
     const ProbeRun& run_;
     const PairWriter& writer_;
     Work& work_;
-    const std::size_t pairs_;
-    const std::uint64_t units_;
+    const std::size_t first_;
+    std::size_t size_;
+    std::uint64_t requests_ = 0;
+    std::uint64_t lookups_ = 0;
   };
 
   // The live rows of the window by place.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <utility>
 
 #include "watersmeet/join/config.h"
 #include "watersmeet/window/window.h"
@@ -32,6 +33,15 @@ class Bounds {
             last > kMaxTimestamp ? kMaxTimestamp : static_cast<Timestamp>(last)};
   }
 
+  // The same as distances from `ts`, for every `ts` in [first, last]; none if one of them would leave 64 bits.
+  [[nodiscard]] std::optional<TimeRange> distances(std::size_t stream, Timestamp first, Timestamp last) const {
+    const Wide nearest = stream == 0 ? lower_ : -upper_;
+    const Wide furthest = stream == 0 ? upper_ : -lower_;
+    if (nearest > furthest || first + nearest < kMinTimestamp || last + furthest > kMaxTimestamp) return std::nullopt;
+    if (nearest > kMaxTimestamp || furthest < kMinTimestamp) return std::nullopt;
+    return TimeRange{static_cast<Timestamp>(nearest), static_cast<Timestamp>(furthest)};
+  }
+
   // The first row of `window`, the window of `stream`, that a row of the other stream at `low` or later may meet.
   [[nodiscard]] Seq first_alive(const Window& window, std::size_t stream, Wide low) const {
     const Wide oldest = stream == 0 ? low - upper_ : low + lower_;
@@ -44,42 +54,40 @@ class Bounds {
   Wide upper_;
 };
 
-// Ranges of rows whose timestamps only grow, in a window that does not change meanwhile.
-class RangeFinder {
- public:
-  RangeFinder(const Bounds& bounds, std::size_t stream, const Window& other)
-      : bounds_(bounds), stream_(stream), times_(other.timestamps.at(other.begin())), begin_(other.begin()),
-        size_(other.size()) {}
-
-  // The rows [lo, hi) that a row at `ts` may meet by time.
-  void find(Timestamp ts, Seq& lo, Seq& hi) {
-    const TimeRange range = bounds_.range(stream_, ts);
+// The rows [lo, hi) of `other` that each of `count` rows of `stream`, at times that do not descend, may meet by time.
+inline void find_ranges_by_time(const Bounds& bounds, std::size_t stream, const Window& other,
+                                const Timestamp* times, std::size_t count, Seq* lo, Seq* hi) {
+  if (count == 0) return;
+  const Timestamp* others = other.timestamps.at(other.begin());
+  const Seq begin = other.begin();
+  const std::size_t size = other.size();
+  std::size_t low = 0;
+  std::size_t high = 0;
+  const auto start = [&](const TimeRange& range) {
+    low = static_cast<std::size_t>(std::lower_bound(others, others + size, range.first) - others);
+    high = static_cast<std::size_t>(std::upper_bound(others, others + size, range.last) - others);
+  };
+  const auto write = [&](std::size_t at, const TimeRange& range) {
+    while (low < size && others[low] < range.first) ++low;
+    while (high < size && others[high] <= range.last) ++high;
+    lo[at] = begin + low;
+    hi[at] = begin + std::max(low, high);
+  };
+  if (const auto away = bounds.distances(stream, times[0], times[count - 1])) {
+    start({times[0] + away->first, times[0] + away->last});
+    for (std::size_t at = 0; at < count; ++at) write(at, {times[at] + away->first, times[at] + away->last});
+    return;
+  }
+  bool started = false;
+  for (std::size_t at = 0; at < count; ++at) {
+    const TimeRange range = bounds.range(stream, times[at]);
     if (range.first > range.last) {
-      lo = hi = begin_;
-      return;
+      lo[at] = hi[at] = begin;
+      continue;
     }
-    if (!started_) start(range);
-    while (lo_ < size_ && times_[lo_] < range.first) ++lo_;
-    while (hi_ < size_ && times_[hi_] <= range.last) ++hi_;
-    lo = begin_ + lo_;
-    hi = begin_ + std::max(lo_, hi_);
+    if (!std::exchange(started, true)) start(range);
+    write(at, range);
   }
-
- private:
-  void start(const TimeRange& range) {
-    started_ = true;
-    lo_ = static_cast<std::size_t>(std::lower_bound(times_, times_ + size_, range.first) - times_);
-    hi_ = static_cast<std::size_t>(std::upper_bound(times_, times_ + size_, range.last) - times_);
-  }
-
-  const Bounds& bounds_;
-  std::size_t stream_;
-  const Timestamp* times_;
-  Seq begin_;
-  std::size_t size_;
-  std::size_t lo_ = 0;
-  std::size_t hi_ = 0;
-  bool started_ = false;
-};
+}
 
 }  // namespace watersmeet

@@ -263,23 +263,19 @@ void TwoWayJoin::find_ranges(std::size_t stream) {
   if (rows == 0) return;
   fresh.lo.resize(rows);
   fresh.hi.resize(rows);
-  RangeFinder finder(bounds_, stream, other);
-  const Timestamp* times = own.timestamps.at(fresh.first);
-  std::uint64_t due = 0;
-  for (std::size_t at = 0; at < rows; ++at) {
-    const Seq visible = fresh.visible.empty() ? other.end() : fresh.visible[at];
-    Seq lo = 0;
-    Seq hi = visible;
-    if (count.has_value()) {
-      lo = std::max(other.begin(), visible > *count ? visible - *count : 0);
-    } else {
-      finder.find(times[at], lo, hi);
-      hi = std::min(hi, visible);
+  if (!count.has_value()) {
+    find_ranges_by_time(bounds_, stream, other, own.timestamps.at(fresh.first), rows, fresh.lo.data(), fresh.hi.data());
+    // Only some of them may have been processed before the row.
+    for (std::size_t at = 0; at < fresh.visible.size(); ++at) fresh.hi[at] = std::min(fresh.hi[at], fresh.visible[at]);
+  } else {
+    for (std::size_t at = 0; at < rows; ++at) {
+      const Seq visible = fresh.visible.empty() ? other.end() : fresh.visible[at];
+      fresh.lo[at] = std::max(other.begin(), visible > *count ? visible - *count : 0);
+      fresh.hi[at] = visible;
     }
-    fresh.lo[at] = lo;
-    fresh.hi[at] = hi;
-    due += hi > lo ? hi - lo : 0;
   }
+  std::uint64_t due = 0;
+  for (std::size_t at = 0; at < rows; ++at) due += fresh.hi[at] > fresh.lo[at] ? fresh.hi[at] - fresh.lo[at] : 0;
   directions_[stream].due += due;
   directions_[stream].done += due;
 }

@@ -109,8 +109,8 @@ class TwoWayJoin {
     Seq first = 0;
     bool indexed = false;
     std::vector<Seq> visible;  // other rows processed before each; empty: all that there are
-    std::vector<Seq> lo;
-    std::vector<Seq> hi;
+    UninitializedVector<Seq> lo;
+    UninitializedVector<Seq> hi;
     std::size_t probed = 0;
   };
 

@@ -48,6 +48,14 @@ void read_words(const ArrowView& view, std::uint64_t* out) {
   }
 }
 
+// Whether no time is below the one before it, nor the first below `floor`. Looks at all, to be free of branches.
+bool is_ordered(const Timestamp* times, std::int64_t count, Timestamp floor) {
+  if (count == 0) return true;
+  int descents = times[0] < floor ? 1 : 0;
+  for (std::int64_t row = 1; row < count; ++row) descents |= times[row] < times[row - 1] ? 1 : 0;
+  return descents == 0;
+}
+
 void clear_nulls(const ArrowView& view, std::uint8_t* joinable) {
   if (!view.may_have_nulls()) return;
   for (std::int64_t row = 0; row < view.length(); ++row) {
@@ -261,14 +269,19 @@ TimeCheck read_times(const ArrowView& view, std::int64_t multiplier, Timestamp f
   }
   Timestamp previous = floor;
   const bool nulls = view.may_have_nulls();
+  const bool is_unsigned = view.physical() == Physical::kUInt64;
+  if (!nulls) {
+    read_words(view, reinterpret_cast<std::uint64_t*>(out));
+    if (multiplier == 1 && !is_unsigned && is_ordered(out, view.length(), floor)) return {};
+  }
   for (std::int64_t row = 0; row < view.length(); ++row) {
     if (nulls && view.is_null(row)) return {TimeFault::kNull, row, 0, previous};
-    const std::int64_t value = view.integer(row);
+    const std::int64_t value = nulls ? view.integer(row) : out[row];
     Timestamp ts = value;
     if (multiplier != 1 && __builtin_mul_overflow(value, multiplier, &ts)) {
       return {TimeFault::kOverflow, row, value, previous};
     }
-    if (view.physical() == Physical::kUInt64 && value < 0) return {TimeFault::kOverflow, row, value, previous};
+    if (is_unsigned && value < 0) return {TimeFault::kOverflow, row, value, previous};
     if (ts < previous) return {TimeFault::kDisorder, row, value, previous};
     out[row] = ts;
     previous = ts;
