@@ -2,10 +2,14 @@
 // numbers.
 #include <atomic>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "outbox.h"
 #include "prelude.h"
+#include "two_way.h"
 #include "watersmeet/base/errors.h"
 #include "watersmeet/join/two_way_join.h"
 
@@ -56,9 +60,11 @@ template <class Value>
 }
 
 [[nodiscard]] Element element_kind(const std::string& name) {
-  return named<Element>(
-      {{"byte", Element::kByte}, {"float", Element::kFloat}, {"real", Element::kReal}, {"word", Element::kWord}}, name,
-      "element");
+  return named<Element>({{"byte", Element::kByte},
+                         {"float", Element::kFloat},
+                         {"real", Element::kReal},
+                         {"word", Element::kWord}},
+                        name, "element");
 }
 
 [[nodiscard]] IndexKind index_kind(const std::string& name) {
@@ -93,20 +99,11 @@ template <class Value>
       name, "order");
 }
 
-// Bounds of time may exceed 64 bits; beyond 2^66 nothing is left to tell apart.
-[[nodiscard]] Wide to_wide(const py::int_& value) {
-  const py::object high = value.attr("__rshift__")(64);
-  const py::object low = value.attr("__and__")(py::int_(UINT64_MAX));
-  int overflow = 0;
-  const long long top = PyLong_AsLongLongAndOverflow(high.ptr(), &overflow);
-  const std::int64_t held = overflow != 0 ? (overflow > 0 ? 4 : -4) : std::clamp<std::int64_t>(top, -4, 4);
-  return (Wide{held} << 64) + Wide{low.cast<std::uint64_t>()};
-}
-
 [[nodiscard]] TermConfig make_term(const std::string& kind, const std::string& code,
-                                   std::array<std::size_t, kSides> columns, std::string label, double at_least,
-                                   std::uint64_t within_integer, double within_real, const std::string& metric,
-                                   double at_most, const std::string& element, std::size_t width) {
+                                   std::array<std::size_t, kSides> columns, std::string label,
+                                   double at_least, std::uint64_t within_integer, double within_real,
+                                   const std::string& metric, double at_most, const std::string& element,
+                                   std::size_t width) {
   TermConfig config;
   config.term.kind = term_kind(kind);
   config.term.at_least = at_least;
@@ -123,19 +120,17 @@ template <class Value>
   return config;
 }
 
-// One caller at a time, and none from within a user's function: the Python side guards, this makes sure.
-class Turn {
- public:
-  explicit Turn(std::atomic_flag& busy) : busy_(busy) {
-    if (busy_.test_and_set()) throw ConfigError("this join is in the middle of another call");
-  }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-  ~Turn() { busy_.clear(); }
+// Rows of results up to this many are copied out of a buffer that stays; more take their memory with them.
+constexpr std::size_t kMostCopied = std::size_t{1} << 16;
 
- private:
-  std::atomic_flag& busy_;
-};
+[[nodiscard]] std::span<const std::int64_t> signed_rows(const UninitializedVector<RowId>& rows) {
+  return {reinterpret_cast<const std::int64_t*>(rows.data()), rows.size()};
+}
+
+[[nodiscard]] py::array_t<std::int64_t> copied(const UninitializedVector<RowId>& rows) {
+  const std::span<const std::int64_t> numbers = signed_rows(rows);
+  return py::array_t<std::int64_t>(static_cast<py::ssize_t>(numbers.size()), numbers.data());
+}
 
 class Join {
  public:
@@ -144,35 +139,55 @@ class Join {
       : join_({std::move(terms), std::move(streams), to_wide(lower), to_wide(upper), how_kind(how),
                order_kind(order)}) {}
 
+  // Returns: rows of results, left and right, and the numbers of late rows or None.
   py::tuple push(std::size_t stream, const py::object& batch, const py::object& keep) {
     const Turn turn(busy_);
-    const py::tuple capsules = batch.attr("__arrow_c_array__")();
-    const auto* schema = static_cast<ArrowSchema*>(PyCapsule_GetPointer(capsules[0].ptr(), "arrow_schema"));
-    const auto* array = static_cast<ArrowArray*>(PyCapsule_GetPointer(capsules[1].ptr(), "arrow_array"));
-    if (schema == nullptr || array == nullptr) throw py::error_already_set();
-    Released out = run(keep, [&] { join_.begin_push(checked(stream), *schema, *array); });
-    return py::make_tuple(to_array(std::move(out.left)), to_array(std::move(out.right)),
-                          to_array(std::move(out.late)));
+    const ArrowBatch given(batch);
+    run(keep, [&] { join_.begin_push(checked_stream(stream), given.schema(), given.array()); });
+    py::tuple rows = pairs();
+    return py::make_tuple(rows[0], rows[1], late());
+  }
+
+  // The same for a plain join, with the results as a batch of two columns in `outbox`. Its memory is taken before the
+  // change is final: where there is none, nothing has changed.
+  // Returns: its address, or None without results, and the numbers of late rows or None.
+  py::tuple push_into(std::size_t stream, const py::object& batch, const py::object& keep, Outbox& outbox) {
+    const Turn turn(busy_);
+    const ArrowBatch given(batch);
+    bool any = false;
+    run(
+        keep, [&] { join_.begin_push(checked_stream(stream), given.schema(), given.array()); },
+        [&] {
+          const ResultRows& results = join_.plain_results();
+          any = !results.left.empty();
+          if (any) (void)outbox.pairs(signed_rows(results.left), signed_rows(results.right));
+        });
+    forget(out_.left);
+    forget(out_.right);
+    return py::make_tuple(any ? py::object(py::int_(outbox.address())) : py::none(), late());
   }
 
   py::tuple advance(std::size_t stream, Timestamp to, const py::object& keep) {
     const Turn turn(busy_);
-    return pairs(run(keep, [&] { join_.begin_advance(checked(stream), to); }));
+    run(keep, [&] { join_.begin_advance(checked_stream(stream), to); });
+    return pairs();
   }
 
   py::tuple finish(const py::object& keep) {
     const Turn turn(busy_);
-    return pairs(run(keep, [&] { join_.begin_finish(); }));
+    run(keep, [&] { join_.begin_finish(); });
+    return pairs();
   }
 
   py::tuple poll(const py::object& keep) {
     const Turn turn(busy_);
-    return pairs(run(keep, [&] { join_.begin_poll(); }));
+    run(keep, [&] { join_.begin_poll(); });
+    return pairs();
   }
 
   void set_lateness(std::size_t stream, Duration lateness) {
     const Turn turn(busy_);
-    if (!join_.config().streams[checked(stream)].lateness.has_value() || lateness < 0) {
+    if (!join_.config().streams[checked_stream(stream)].lateness.has_value() || lateness < 0) {
       throw ConfigError("lateness=" + std::to_string(lateness) +
                         ": expected 0 or more, and a stream that has one");
     }
@@ -181,7 +196,7 @@ class Join {
 
   void set_idle(std::size_t stream, bool idle) {
     const Turn turn(busy_);
-    join_.set_idle(checked(stream), idle);
+    join_.set_idle(checked_stream(stream), idle);
   }
 
   [[nodiscard]] bool holds(RowId left, RowId right) {
@@ -213,12 +228,12 @@ class Join {
     const IndexKind kind = index_kind(index);
     const MergeKind merging = merge_kind(merge);
     const py::gil_scoped_release release;
-    join_.reindex(checked(stream), kind, merging);
+    join_.reindex(checked_stream(stream), kind, merging);
   }
 
   [[nodiscard]] RowId first_needed(std::size_t stream) {
     const Turn turn(busy_);
-    return join_.first_needed(checked(stream));
+    return join_.first_needed(checked_stream(stream));
   }
 
   [[nodiscard]] py::dict statistics() const {
@@ -230,8 +245,8 @@ class Join {
     py::list streams;
     py::list directions;
     for (std::size_t stream = 0; stream < kSides; ++stream) {
-      streams.append(stream_statistics(stream));
-      directions.append(direction_statistics(stream));
+      streams.append(counts_of(join_.side(stream), join_.side(stream).stage.waiting.size()));
+      directions.append(counts_of(join_.direction(stream)));
     }
     all["streams"] = streams;
     all["directions"] = directions;
@@ -257,37 +272,58 @@ class Join {
   }
 
  private:
-  [[nodiscard]] static std::size_t checked(std::size_t stream) {
-    if (stream >= kSides) throw ConfigError("stream=" + std::to_string(stream) + ": expected 0 or 1");
-    return stream;
+  // A large batch of results leaves no large buffer behind.
+  static void forget(UninitializedVector<RowId>& rows) {
+    if (rows.capacity() > 4 * kMostCopied) {
+      rows = {};
+    } else {
+      rows.clear();
+    }
   }
 
-  static py::tuple pairs(Released out) {
-    return py::make_tuple(to_array(std::move(out.left)), to_array(std::move(out.right)));
+  // The results, as arrays: both are there before either leaves its buffer.
+  [[nodiscard]] py::tuple pairs() {
+    const bool large = out_.left.size() > kMostCopied;
+    py::tuple arrays = large ? py::make_tuple(to_array(std::exchange(out_.left, {})), to_array(std::exchange(out_.right, {})))
+                             : py::make_tuple(copied(out_.left), copied(out_.right));
+    forget(out_.left);
+    forget(out_.right);
+    return arrays;
   }
 
-  // One change, from its beginning to commit; anything thrown on the way, also by Python, takes it back.
+  [[nodiscard]] py::object late() {
+    if (out_.late.empty()) return py::none();
+    return to_array(std::exchange(out_.late, {}));
+  }
+
+  // One change, from its beginning to commit; anything thrown on the way, also by Python, takes it back. Results go to
+  // out_, and stay there until they are handed over: if that fails, the next call gives them too.
   template <class Begin>
-  Released run(const py::object& keep, Begin begin) {
+  void run(const py::object& keep, Begin begin) {
+    run(keep, begin, [] {});
+  }
+  // The same; `prepare` is called when all results are found, and may still call the change off by throwing.
+  template <class Begin, class Prepare>
+  void run(const py::object& keep, Begin begin, Prepare prepare) {
     const bool filtered = !keep.is_none();
-    Released out;
-    py::gil_scoped_release release;
+    const py::gil_scoped_release release;
     begin();
     try {
-      Pairs found;
       while (join_.probing()) {
         const std::size_t own_stream = join_.probing_stream();
-        join_.probe(filtered ? kBlockCandidates : kBlockPairs, kBlockWork, found);
-        if (filtered && found.size() > 0) filter(own_stream, keep, found);
-        join_.accept(own_stream, found);
+        join_.probe(filtered ? kBlockCandidates : kBlockPairs, kBlockWork, found_);
+        if (filtered && found_.size() > 0) filter(own_stream, keep, found_);
+        join_.accept(own_stream, found_);
         if (join_.probing()) check_signals();
       }
+      prepare();
     } catch (...) {
       join_.roll_back();
       throw;
     }
-    join_.commit(out);
-    return out;
+    join_.commit(out_);
+    forget(found_.own);
+    forget(found_.other);
   }
 
   static void check_signals() {
@@ -305,11 +341,8 @@ class Join {
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
     auto own_ids = to_array(std::move(own));
     auto other_ids = to_array(std::move(other));
-    const py::object verdict = own_stream == 0 ? keep(own_ids, other_ids) : keep(other_ids, own_ids);
-    const auto mask = verdict.cast<py::array_t<bool>>();
-    if (mask.ndim() != 1 || static_cast<std::size_t>(mask.size()) != found.size()) {
-      throw SchemaError("keep: expected one boolean per candidate");
-    }
+    const auto mask = own_stream == 0 ? verdicts(keep, own_ids, other_ids, found.size())
+                                      : verdicts(keep, other_ids, own_ids, found.size());
     const auto kept_rows = mask.unchecked<1>();
     std::size_t kept = 0;
     for (std::size_t at = 0; at < found.size(); ++at) {
@@ -321,34 +354,9 @@ class Join {
     found.other.resize(kept);
   }
 
-  [[nodiscard]] py::dict stream_statistics(std::size_t stream) const {
-    const Side& side = join_.side(stream);
-    py::dict counts;
-    counts["rows"] = side.counts.rows;
-    counts["bad_rows"] = side.counts.bad_rows;
-    counts["late_rows"] = side.counts.late_rows;
-    counts["window_rows"] = side.window.size();
-    counts["window_bytes"] = side.bytes();
-    counts["expired_rows"] = side.counts.expired_rows;
-    counts["pending_rows"] = side.stage.waiting.size();
-    counts["watermark"] = side.watermark == kMinTimestamp ? py::object(py::none()) : py::int_(side.watermark);
-    return counts;
-  }
-
-  [[nodiscard]] py::dict direction_statistics(std::size_t stream) const {
-    const DirectionCounts& direction = join_.direction(stream);
-    py::dict counts;
-    counts["probes"] = direction.work.probes;
-    counts["comparisons"] = direction.work.comparisons;
-    counts["postings"] = direction.work.postings;
-    counts["lookups"] = direction.work.lookups;
-    counts["due"] = direction.due;
-    counts["done"] = direction.done;
-    counts["shed"] = direction.due - direction.done;
-    return counts;
-  }
-
   TwoWayJoin join_;
+  Pairs found_;
+  Released out_;
   std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
 };
 
@@ -361,26 +369,29 @@ void bind_join(py::module_& module) {
            py::arg("within_real") = 0.0, py::arg("metric") = "mean-abs", py::arg("at_most") = 0.0,
            py::arg("element") = "byte", py::arg("width") = std::size_t{0});
   py::class_<StreamConfig>(module, "StreamConfig")
-      .def(
-          py::init([](std::string name, std::string time_column, std::int64_t time_multiplier,
-                      std::optional<std::uint64_t> window_rows, Duration basic_span,
-                      std::optional<Duration> lateness, bool raise_late, const std::string& index,
-                      const std::string& merge, bool lazy_expiry) {
-            return StreamConfig{
-                std::move(name), std::move(time_column), time_multiplier,   window_rows, basic_span, lateness,
-                raise_late,      index_kind(index),      merge_kind(merge), lazy_expiry};
-          }),
-          py::arg("name"), py::kw_only(), py::arg("time_column"),
-          py::arg("time_multiplier") = std::int64_t{1}, py::arg("window_rows") = py::none(),
-          py::arg("basic_span") = Duration{0}, py::arg("lateness") = py::none(),
-          py::arg("raise_late") = false, py::arg("index") = "scan", py::arg("merge") = "auto",
-          py::arg("lazy_expiry") = false);
+      .def(py::init([](std::string name, std::string time_column, std::int64_t time_multiplier,
+                       std::optional<std::uint64_t> window_rows, std::optional<Duration> freshness,
+                       Duration basic_span, std::optional<Duration> lateness, bool raise_late,
+                       const std::string& index, const std::string& merge, bool lazy_expiry) {
+             return StreamConfig{std::move(name),   std::move(time_column),
+                                 time_multiplier,   window_rows,
+                                 freshness,         basic_span,
+                                 lateness,          raise_late,
+                                 index_kind(index), merge_kind(merge),
+                                 lazy_expiry};
+           }),
+           py::arg("name"), py::kw_only(), py::arg("time_column"),
+           py::arg("time_multiplier") = std::int64_t{1}, py::arg("window_rows") = py::none(),
+           py::arg("freshness") = py::none(), py::arg("basic_span") = Duration{0},
+           py::arg("lateness") = py::none(), py::arg("raise_late") = false, py::arg("index") = "scan",
+           py::arg("merge") = "auto", py::arg("lazy_expiry") = false);
   py::class_<Join>(module, "Join")
       .def(py::init<std::vector<TermConfig>, std::array<StreamConfig, kSides>, const py::int_&,
                     const py::int_&, const std::string&, const std::string&>(),
            py::arg("terms"), py::arg("streams"), py::kw_only(), py::arg("lower"), py::arg("upper"),
            py::arg("how") = "inner", py::arg("order") = "none")
       .def("push", &Join::push, py::arg("stream"), py::arg("batch"), py::arg("keep") = py::none())
+      .def("push_into", &Join::push_into, py::arg("stream"), py::arg("batch"), py::arg("keep"), py::arg("outbox"))
       .def("advance", &Join::advance, py::arg("stream"), py::arg("to"), py::arg("keep") = py::none())
       .def("finish", &Join::finish, py::arg("keep") = py::none())
       .def("poll", &Join::poll, py::arg("keep") = py::none())

@@ -5,8 +5,8 @@ PYBIND11_MODULE(_native, module) {
   module.doc() = "The compiled core of watersmeet; use the package, not this.";
   watersmeet::bindings::bind_errors(module);
   watersmeet::bindings::bind_snapshot(module);
-  watersmeet::bindings::bind_join(module);
   watersmeet::bindings::bind_payload(module);
+  watersmeet::bindings::bind_join(module);
   watersmeet::bindings::bind_tree_join(module);
   watersmeet::bindings::bind_slice(module);
   watersmeet::bindings::bind_selective(module);

@@ -1,51 +1,10 @@
 // Payload and row numbers, gathered into Arrow batches that pyarrow takes over without a copy.
-#include <algorithm>
-#include <cstring>
-#include <span>
-
+#include "outbox.h"
 #include "prelude.h"
 #include "watersmeet/tuple/payload.h"
 
 namespace watersmeet::bindings {
 namespace {
-
-using RowArray = py::array_t<std::int64_t, py::array::c_style | py::array::forcecast>;
-
-[[nodiscard]] std::span<const std::int64_t> view(const RowArray& rows) {
-  return {rows.data(), static_cast<std::size_t>(rows.size())};
-}
-
-// A batch on its way out: columns are added to it, then pyarrow takes it over by its address.
-class Outbox {
- public:
-  void begin(std::size_t rows, std::size_t columns) { out_.begin(rows, columns); }
-
-  // A column of row numbers; a negative one is null.
-  void add_rows(const RowArray& column) {
-    const std::span<const std::int64_t> numbers = view(column);
-    const bool missing = std::ranges::any_of(numbers, [](std::int64_t row) { return row < 0; });
-    const ArrowOut::Column target = out_.add(numbers.size_bytes(), missing);
-    if (!numbers.empty()) std::memcpy(target.values, numbers.data(), numbers.size_bytes());
-    for (std::size_t row = 0; missing && row < numbers.size(); ++row) {
-      if (numbers[row] >= 0) target.validity[row >> 3] |= static_cast<std::uint8_t>(1U << (row & 7));
-    }
-  }
-
-  // Two columns of row numbers, the batch complete; gives its address.
-  [[nodiscard]] std::uintptr_t pairs(const RowArray& left, const RowArray& right) {
-    if (left.size() != right.size()) throw py::value_error("columns of different length");
-    begin(static_cast<std::size_t>(left.size()), 2);
-    add_rows(left);
-    add_rows(right);
-    return address();
-  }
-
-  [[nodiscard]] std::uintptr_t address() { return reinterpret_cast<std::uintptr_t>(out_.slot()); }
-  [[nodiscard]] ArrowOut& out() { return out_; }
-
- private:
-  ArrowOut out_;
-};
 
 class PayloadColumns {
  public:
@@ -77,8 +36,16 @@ void bind_payload(py::module_& module) {
   py::class_<Outbox>(module, "Outbox")
       .def(py::init<>())
       .def("begin", &Outbox::begin, py::arg("rows"), py::arg("columns"))
-      .def("add_rows", &Outbox::add_rows, py::arg("column"))
-      .def("pairs", &Outbox::pairs, py::arg("left"), py::arg("right"))
+      .def(
+          "add_rows", [](Outbox& outbox, const RowArray& column) { outbox.add_rows(view(column)); },
+          py::arg("column"))
+      .def(
+          "pairs",
+          [](Outbox& outbox, const RowArray& left, const RowArray& right) {
+            if (left.size() != right.size()) throw py::value_error("columns of different length");
+            return outbox.pairs(view(left), view(right));
+          },
+          py::arg("left"), py::arg("right"))
       .def_property_readonly("address", &Outbox::address);
   py::class_<PayloadColumns>(module, "PayloadColumns")
       .def(py::init<std::vector<std::size_t>, std::int64_t>(), py::arg("widths"), py::kw_only(),

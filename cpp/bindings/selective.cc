@@ -8,6 +8,7 @@
 #include <string>
 
 #include "prelude.h"
+#include "two_way.h"
 #include "watersmeet/base/errors.h"
 #include "watersmeet/join/selective_join.h"
 
@@ -70,42 +71,30 @@ template <class Value>
   return all;
 }
 
-[[nodiscard]] Wide to_wide(const py::int_& value) {
-  const py::object high = value.attr("__rshift__")(64);
-  const py::object low = value.attr("__and__")(py::int_(UINT64_MAX));
-  int overflow = 0;
-  const long long top = PyLong_AsLongLongAndOverflow(high.ptr(), &overflow);
-  const std::int64_t held = overflow != 0 ? (overflow > 0 ? 4 : -4) : std::clamp<std::int64_t>(top, -4, 4);
-  return (Wide{held} << 64) + Wide{low.cast<std::uint64_t>()};
-}
-
 class Selective {
  public:
   explicit Selective(SelectiveConfig config) : join_(std::move(config)) {}
 
   py::tuple push(std::size_t stream, const py::object& batch, std::optional<Timestamp> at, const py::object& kinds,
                  const py::object& keep, const py::object& control) {
-    const py::tuple capsules = batch.attr("__arrow_c_array__")();
-    const auto* schema = static_cast<ArrowSchema*>(PyCapsule_GetPointer(capsules[0].ptr(), "arrow_schema"));
-    const auto* array = static_cast<ArrowArray*>(PyCapsule_GetPointer(capsules[1].ptr(), "arrow_array"));
-    if (schema == nullptr || array == nullptr) throw py::error_already_set();
+    const ArrowBatch given(batch);
     py::array_t<std::uint8_t, py::array::c_style> types;
     const std::uint8_t* codes = nullptr;
     if (!kinds.is_none()) {
       types = kinds.cast<py::array_t<std::uint8_t, py::array::c_style>>();
-      if (types.size() != array->length) throw SchemaError("types: expected one per row");
+      if (types.size() != given.array().length) throw SchemaError("types: expected one per row");
       codes = types.data();
       const bool known = std::all_of(codes, codes + types.size(),
                                      [this](std::uint8_t code) { return code < join_.config().types; });
       if (!known) throw SchemaError("types: a code is out of range");
     }
-    Released out = change(keep, control, [&] { join_.begin_push(checked(stream), *schema, *array, at, codes); });
+    Released out = change(keep, control, [&] { join_.begin_push(checked_stream(stream), given.schema(), given.array(), at, codes); });
     return py::make_tuple(to_array(std::move(out.left)), to_array(std::move(out.right)),
                           to_array(std::move(out.late)));
   }
 
   py::tuple advance(std::size_t stream, Timestamp to, const py::object& keep, const py::object& control) {
-    return pairs(change(keep, control, [&] { join_.begin_advance(checked(stream), to); }));
+    return pairs(change(keep, control, [&] { join_.begin_advance(checked_stream(stream), to); }));
   }
 
   py::tuple finish(const py::object& keep, const py::object& control) {
@@ -113,7 +102,7 @@ class Selective {
   }
 
   void set_lag(double seconds) { join_.set_lag(seconds); }
-  [[nodiscard]] RowId first_needed(std::size_t stream) { return join_.first_needed(checked(stream)); }
+  [[nodiscard]] RowId first_needed(std::size_t stream) { return join_.first_needed(checked_stream(stream)); }
 
   [[nodiscard]] py::dict statistics() const {
     py::dict all;
@@ -127,7 +116,7 @@ class Selective {
     py::list tallies;
     for (std::size_t stream = 0; stream < kSides; ++stream) {
       streams.append(stream_statistics(stream));
-      directions.append(direction_statistics(stream));
+      directions.append(counts_of(join_.direction(stream)));
       tallies.append(to_dict(join_.tally(stream)));
     }
     all["streams"] = streams;
@@ -147,10 +136,6 @@ class Selective {
   }
 
  private:
-  [[nodiscard]] static std::size_t checked(std::size_t stream) {
-    if (stream >= kSides) throw ConfigError("stream=" + std::to_string(stream) + ": expected 0 or 1");
-    return stream;
-  }
   static py::tuple pairs(Released out) {
     return py::make_tuple(to_array(std::move(out.left)), to_array(std::move(out.right)));
   }
@@ -158,11 +143,7 @@ class Selective {
   // One change, from its beginning to commit; anything thrown on the way, also by Python, takes it back.
   template <class Begin>
   Released change(const py::object& keep, const py::object& control, Begin begin) {
-    if (busy_.test_and_set()) throw ConfigError("this join is in the middle of another call");
-    const struct Clear {
-      std::atomic_flag& busy;
-      ~Clear() { busy.clear(); }
-    } clear{busy_};
+    const Turn turn(busy_);
     Released out;
     begin();
     try {
@@ -195,11 +176,8 @@ class Selective {
   void judge(const py::object& keep) {
     const auto& pending = join_.pending();
     if (pending.tags.empty()) return;
-    const py::object verdict = keep(to_array(std::vector<RowId>(pending.left)), to_array(std::vector<RowId>(pending.right)));
-    const auto mask = verdict.cast<py::array_t<bool, py::array::c_style>>();
-    if (mask.ndim() != 1 || static_cast<std::size_t>(mask.size()) != pending.tags.size()) {
-      throw SchemaError("keep: expected one boolean per candidate");
-    }
+    const auto mask = verdicts(keep, to_array(std::vector<RowId>(pending.left)),
+                               to_array(std::vector<RowId>(pending.right)), pending.tags.size());
     join_.accept(mask.data());
   }
 
@@ -212,30 +190,8 @@ class Selective {
   }
 
   [[nodiscard]] py::dict stream_statistics(std::size_t stream) const {
-    const Side& side = join_.side(stream);
-    py::dict counts;
-    counts["rows"] = side.counts.rows;
-    counts["bad_rows"] = side.counts.bad_rows;
-    counts["late_rows"] = side.counts.late_rows;
+    py::dict counts = counts_of(join_.side(stream), join_.waiting(stream));
     counts["dropped_rows"] = join_.dropped(stream);
-    counts["window_rows"] = side.window.size();
-    counts["window_bytes"] = side.bytes();
-    counts["expired_rows"] = side.counts.expired_rows;
-    counts["pending_rows"] = join_.waiting(stream);
-    counts["watermark"] = side.watermark == kMinTimestamp ? py::object(py::none()) : py::int_(side.watermark);
-    return counts;
-  }
-
-  [[nodiscard]] py::dict direction_statistics(std::size_t stream) const {
-    const DirectionCounts& direction = join_.direction(stream);
-    py::dict counts;
-    counts["probes"] = direction.work.probes;
-    counts["comparisons"] = direction.work.comparisons;
-    counts["postings"] = direction.work.postings;
-    counts["lookups"] = direction.work.lookups;
-    counts["due"] = direction.due;
-    counts["done"] = direction.done;
-    counts["shed"] = direction.due - direction.done;
     return counts;
   }
 

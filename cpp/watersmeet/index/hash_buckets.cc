@@ -86,6 +86,9 @@ void HashBuckets::enter(Table& table, Seq first, Seq last) const {
   const std::uint8_t* joinable = window_.joinable.at(first);
   const auto count = static_cast<std::size_t>(last - first);
   const Place oldest = place(begin_);
+  for (std::size_t at = 0; at < std::min(kAhead, count); ++at) {
+    __builtin_prefetch(&table.buckets[table.index(keys[at])], 1);
+  }
   for (std::size_t at = 0; at < count; ++at) {
     if (at + kAhead < count) __builtin_prefetch(&table.buckets[table.index(keys[at + kAhead])], 1);
     if (!joinable[at]) continue;

@@ -64,8 +64,8 @@ inline void find_ranges_by_time(const Bounds& bounds, std::size_t stream, const 
   std::size_t low = 0;
   std::size_t high = 0;
   const auto start = [&](const TimeRange& range) {
-    low = static_cast<std::size_t>(std::lower_bound(others, others + size, range.first) - others);
-    high = static_cast<std::size_t>(std::upper_bound(others, others + size, range.last) - others);
+    low = static_cast<std::size_t>(other.lower_bound(range.first) - begin);
+    high = static_cast<std::size_t>(other.upper_bound(range.last) - begin);
   };
   const auto write = [&](std::size_t at, const TimeRange& range) {
     while (low < size && others[low] < range.first) ++low;

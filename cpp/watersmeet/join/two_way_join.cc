@@ -24,6 +24,16 @@ void append_rows(const Side& side, const UninitializedVector<Seq>& rows, Values&
   for (std::size_t at = 0; at < rows.size(); ++at) out[before + at] = side.row_id(rows[at]);
 }
 
+// Adds `rows` to `out`; where there is nothing yet, the two change memory instead.
+template <class Rows>
+void append(Rows& rows, Rows& out) {
+  if (out.empty()) {
+    out.swap(rows);
+  } else {
+    out.insert(out.end(), rows.begin(), rows.end());
+  }
+}
+
 void append_results(const std::vector<Result>& results, ResultRows& out) {
   const std::size_t before = out.left.size();
   out.left.resize(before + results.size());
@@ -63,7 +73,9 @@ void TwoWayJoin::begin() {
     matched_[stream].clear();
     in_step_[stream].clear();
   }
-  plain_ = {};
+  plain_.left.clear();
+  plain_.right.clear();
+  plain_.late.clear();
   found_.clear();
   bad_.clear();
   phase_ = kSides;
@@ -259,18 +271,22 @@ void TwoWayJoin::find_ranges(std::size_t stream) {
   const Window& own = sides_[stream]->window;
   const Window& other = sides_[1 - stream]->window;
   const auto& count = config_.streams[1 - stream].window_rows;
+  const auto& freshness = config_.streams[1 - stream].freshness;
   const auto rows = static_cast<std::size_t>(own.end() - fresh.first);
   if (rows == 0) return;
   fresh.lo.resize(rows);
   fresh.hi.resize(rows);
+  const Timestamp* times = own.timestamps.at(fresh.first);
   if (!count.has_value()) {
-    find_ranges_by_time(bounds_, stream, other, own.timestamps.at(fresh.first), rows, fresh.lo.data(), fresh.hi.data());
+    find_ranges_by_time(bounds_, stream, other, times, rows, fresh.lo.data(), fresh.hi.data());
     // Only some of them may have been processed before the row.
     for (std::size_t at = 0; at < fresh.visible.size(); ++at) fresh.hi[at] = std::min(fresh.hi[at], fresh.visible[at]);
   } else {
     for (std::size_t at = 0; at < rows; ++at) {
       const Seq visible = fresh.visible.empty() ? other.end() : fresh.visible[at];
-      fresh.lo[at] = std::max(other.begin(), visible > *count ? visible - *count : 0);
+      Seq lo = std::max(other.begin(), visible > *count ? visible - *count : 0);
+      if (freshness.has_value()) lo = std::max(lo, other.lower_bound(saturating_add(times[at], -*freshness)));
+      fresh.lo[at] = lo;
       fresh.hi[at] = visible;
     }
   }
@@ -349,8 +365,8 @@ void TwoWayJoin::accept_plain(std::size_t own_stream, Pairs& found) {
   auto& own_ids = own_stream == 0 ? plain_.left : plain_.right;
   auto& other_ids = own_stream == 0 ? plain_.right : plain_.left;
   if (own_ids.empty() && sides_[0]->dense() && sides_[1]->dense()) {
-    own_ids = std::move(found.own);
-    other_ids = std::move(found.other);
+    own_ids.swap(found.own);
+    other_ids.swap(found.other);
     return;
   }
   append_rows(*sides_[own_stream], found.own, own_ids);
@@ -404,8 +420,9 @@ void TwoWayJoin::commit(Released& out) {
     sides_[stream]->expire_before(first_alive(stream), terms_);
     sides_[stream]->stage.commit(terms_);
   }
+  const std::size_t before = out.left.size();
   release(out);
-  results_ += out.left.size();
+  results_ += out.left.size() - before;
 }
 
 void TwoWayJoin::roll_back() {
@@ -482,10 +499,10 @@ Wide TwoWayJoin::release_bound() const {
 }
 
 void TwoWayJoin::release(Released& out) {
-  out.late = std::move(plain_.late);
+  append(plain_.late, out.late);
   if (plain()) {
-    out.left = std::move(plain_.left);
-    out.right = std::move(plain_.right);
+    append(plain_.left, out.left);
+    append(plain_.right, out.right);
     return;
   }
   if (config_.order == Order::kNone) {

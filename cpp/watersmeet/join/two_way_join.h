@@ -62,9 +62,14 @@ class TwoWayJoin {
   // Replaces `found`; own rows are those of stream probing_stream() as it was before the call.
   void probe(std::size_t max_pairs, std::uint64_t max_work, Pairs& found);
   [[nodiscard]] std::size_t probing_stream() const { return phase_; }
-  // Adds results of the change: rows of `found`, as probe() gave them, all or some. Takes their memory over.
+  // Adds results of the change: rows of `found`, as probe() gave them, all or some. Their memory may be
+  // exchanged.
   void accept(std::size_t own_stream, Pairs& found);
 
+  // The results so far of a change, where nothing holds them back: inner joins without an order.
+  [[nodiscard]] const ResultRows& plain_results() const { return plain_; }
+
+  // Adds what the change releases to `out`.
   void commit(Released& out);
   void roll_back();
 

@@ -4,14 +4,23 @@
 
 namespace watersmeet {
 
+// Doubling steps from the front: what is asked for mostly lies near it, and a bisection of the whole would wait for
+// memory a dozen times.
 Seq Window::lower_bound(Timestamp ts) const {
-  const Timestamp* first = timestamps.at(begin());
-  return begin() + static_cast<Seq>(std::lower_bound(first, first + size(), ts) - first);
+  const Timestamp* times = timestamps.at(begin());
+  std::size_t reached = 1;  // all before reached / 2 are older
+  while (reached <= size() && times[reached - 1] < ts) reached *= 2;
+  const Timestamp* found = std::lower_bound(times + reached / 2, times + std::min(reached, size()), ts);
+  return begin() + static_cast<Seq>(found - times);
 }
 
+// The same from the back.
 Seq Window::upper_bound(Timestamp ts) const {
-  const Timestamp* first = timestamps.at(begin());
-  return begin() + static_cast<Seq>(std::upper_bound(first, first + size(), ts) - first);
+  const Timestamp* past = timestamps.at(begin()) + size();
+  std::size_t reached = 1;
+  while (reached <= size() && *(past - reached) > ts) reached *= 2;
+  const Timestamp* found = std::upper_bound(past - std::min(reached, size()), past - reached / 2, ts);
+  return end() - static_cast<Seq>(past - found);
 }
 
 void Window::close_append(Seq first) {

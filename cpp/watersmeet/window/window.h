@@ -41,7 +41,8 @@ class Window {
   [[nodiscard]] Seq end() const { return timestamps.end(); }
   [[nodiscard]] std::size_t size() const { return timestamps.size(); }
 
-  // First live row with timestamp >= ts (lower) or > ts (upper); end() if none.
+  // First live row with timestamp >= ts (lower) or > ts (upper); end() if none. O(log of its distance from the front
+  // or the back).
   [[nodiscard]] Seq lower_bound(Timestamp ts) const;
   [[nodiscard]] Seq upper_bound(Timestamp ts) const;
 

@@ -54,14 +54,20 @@ class BlockColumns:
         self._end = end
 
     def settle(self) -> None:
-        """Merge small blocks at the end: each block stays at least twice the size of the next."""
+        """Merge small blocks at the end: each block stays at least twice the size of the next.
+
+        Without memory to merge them they stay as they are: it saves time, and changes nothing.
+        """
         blocks = self._blocks
         while (
             len(blocks) > 1 and blocks[-2].rows < 2 * blocks[-1].rows and _may_merge(blocks[-2], blocks[-1])
         ):
-            last, before = blocks.pop(), blocks.pop()
-            columns = [pa.concat_arrays(pair) for pair in zip(before.columns, last.columns, strict=True)]
-            blocks.append(_Block(before.first, before.rows + last.rows, tuple(columns), _bytes(columns)))
+            before, last = blocks[-2:]
+            try:
+                columns = [pa.concat_arrays(pair) for pair in zip(before.columns, last.columns, strict=True)]
+            except MemoryError:
+                return
+            blocks[-2:] = [_Block(before.first, before.rows + last.rows, tuple(columns), _bytes(columns))]
 
     def drop_before(self, row: int) -> None:
         """Give back the blocks that lie before this row."""

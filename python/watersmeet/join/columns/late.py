@@ -15,19 +15,24 @@ class LateRows:
 
     def __init__(self, kept: pa.Table | None = None) -> None:
         self._tables: list[pa.Table] = [] if kept is None else [kept]
+        self._unpicked: list[tuple[pa.RecordBatch, Rows]] = []
 
     def keep(self, batch: pa.RecordBatch, places: Rows) -> None:
-        """Keep the rows at these places of a batch."""
-        schema = kept_schema(batch.schema)
-        chosen = pa.array(places)
-        columns = [
-            rewritten(column, kind).take(chosen)
-            for column, kind in zip(batch.columns, schema.types, strict=True)
-        ]
-        self._tables.append(pa.Table.from_arrays(columns, schema=schema))
+        """Keep the rows at these places of a batch; the whole batch, where there is no memory to pick them."""
+        self._unpicked.append((batch, places))
+        try:
+            self._pick()
+        except MemoryError:
+            return  # until they are asked for: the join has counted them already
+
+    def _pick(self) -> None:
+        while self._unpicked:
+            self._tables.append(_picked(*self._unpicked[0]))
+            del self._unpicked[0]
 
     def table(self, schema: pa.Schema | None) -> pa.Table:
         """What is kept; `schema` is the stream's, None before it is known."""
+        self._pick()
         if not self._tables:
             return pa.table({}) if schema is None else kept_schema(schema).empty_table()
         if len(self._tables) > 1:
@@ -37,6 +42,16 @@ class LateRows:
     def clear(self) -> None:
         """Forget what is kept."""
         self._tables = []
+
+
+def _picked(batch: pa.RecordBatch, places: Rows) -> pa.Table:
+    schema = kept_schema(batch.schema)
+    chosen = pa.array(places)
+    columns = [
+        rewritten(column, kind).take(chosen)
+        for column, kind in zip(batch.columns, schema.types, strict=True)
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)
 
 
 def kept_schema(schema: pa.Schema) -> pa.Schema:

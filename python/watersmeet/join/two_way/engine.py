@@ -7,6 +7,7 @@ made again. Once many remembered rows have left their window the log is given up
 
 from __future__ import annotations
 
+import warnings
 from collections import deque
 from collections.abc import Callable
 from typing import Any, Final
@@ -35,6 +36,7 @@ __all__ = ["Engine"]
 
 NO_ROWS: Final = np.empty(0, np.int64)
 _MOST_LOGGED_ROWS: Final = 1 << 16
+_OWED: Final = "there was no memory to gather {:,} results: the rows were taken, their results come with the next call"
 
 
 class Engine:
@@ -49,6 +51,7 @@ class Engine:
         self.pushed = [0, 0]
         self.late_rows: tuple[deque[int], deque[int]] = (deque(maxlen=10_000), deque(maxlen=10_000))
         self.is_finished = False
+        self.owed: tuple[Rows, Rows] | None = None  # results that could not be gathered when they came
         self.advisor = IndexAdvisor(config, self.division)
         self.stopwatch = Stopwatch()
         self.pace = paced(config, clock)
@@ -56,6 +59,8 @@ class Engine:
     def push(self, side: int, source: Any, *, at: float | None = None) -> pa.Table:
         """Take a batch and give the results that it releases; an error leaves everything as it was."""
         if self.pace is None:
+            if self.setup.gives_pairs:
+                return self._push_pairs(side, source)
             return self._released(self.push_rows(side, source, at=at))
         batch = as_batch(source, about="batch")
         bringing = side if batch.num_rows else None
@@ -67,7 +72,7 @@ class Engine:
         batch = as_batch(source, about="batch")
         schema = self.setup.schemas[side]
         if schema is not None:
-            if self.setup.is_decided and self.advisor.is_due(batch.num_rows):
+            if self.advisor.is_due(batch.num_rows) and self.setup.is_decided:
                 self._look_at_indexes()
             return self._push(side, schema.aligned(batch), at)
         before = self.setup
@@ -164,8 +169,7 @@ class Engine:
         setup = self.setup
         intake, store = setup.intakes[side], setup.stores[side]
         assert intake is not None  # the schema is known
-        count = batch.num_rows
-        if count == 0:
+        if batch.num_rows == 0:
             return (NO_ROWS, NO_ROWS) if self.pace is None else self._poll()
         core_batch = intake.core_batch(batch)
         extra = {} if self.config.shed is None else shedding_extra(self.config, side, batch, at)
@@ -174,7 +178,7 @@ class Engine:
             left, right, late = setup.core.push(side, core_batch, setup.keep, **extra)
         else:
             left, right, late = _push_with_payload(setup, side, batch, core_batch, store, extra)
-        self.stopwatch.stop(side, started, batch=core_batch, step_ns=setup.step_ns(side))
+        self._took(side, batch, core_batch, late, started)
         if self.log is not None and not setup.is_decided:
             self.log.append(Pushed(side, batch.select(intake.names), extra))
             if self.pace is not None and any(self.pace.idle) and self._is_log_too_long(side):
@@ -182,11 +186,42 @@ class Engine:
         if self.pace is not None and setup.plan is not None:
             times = core_batch.column(0)
             self.pace.saw(side, times, setup.plan.multipliers[side], setup.plan.unit_ns)
-        self.late_rows[side].extend(late.tolist())
-        if len(late) and self.config.streams[side].on_late == "keep":
-            self.late[side].keep(batch, late - self.pushed[side])
-        self.pushed[side] += count
         return left, right
+
+    def _push_pairs(self, side: int, source: Any) -> pa.Table:
+        """The short way, where all that a push gives is pairs of row numbers, at once."""
+        self._refuse_if_finished("push")
+        setup = self.setup
+        schema, intake = setup.schemas[side], setup.intakes[side]
+        assert schema is not None and intake is not None
+        batch = schema.aligned(as_batch(source, about="batch"))
+        if batch.num_rows == 0:
+            return setup.results.pairs(None)
+        if self.advisor.is_due(batch.num_rows):
+            self._look_at_indexes()
+        core_batch = intake.core_batch(batch)
+        started = self.stopwatch.start(side)
+        address, late = setup.core.push_into(side, core_batch, setup.keep, setup.results.outbox)
+        self._took(side, batch, core_batch, late, started)
+        return setup.results.pairs(address)
+
+    def _took(
+        self,
+        side: int,
+        batch: pa.RecordBatch,
+        core_batch: pa.RecordBatch,
+        late: Rows | None,
+        started: float | None,
+    ) -> None:
+        """The core has taken a batch, and found some of its rows late."""
+        first = self.pushed[side]
+        self.pushed[side] = first + batch.num_rows
+        if started is not None:
+            self.stopwatch.stop(side, started, batch=core_batch, step_ns=self.setup.step_ns(side))
+        if late is not None and len(late):
+            self.late_rows[side].extend(late.tolist())
+            if self.config.streams[side].on_late == "keep":
+                self.late[side].keep(batch, late - first)
 
     def metrics(self) -> Metrics:
         """The counters as users read them."""
@@ -209,8 +244,19 @@ class Engine:
                 store.drop_before(setup.core.first_needed(side))
 
     def _released(self, rows: tuple[Rows, Rows]) -> pa.Table:
+        """The results as a table. The core has given them away: if they cannot be gathered, they are owed."""
         setup = self.setup
-        out = setup.results.table(rows, setup.stores)
+        if self.owed is not None:
+            rows = _together(self.owed, rows)
+        try:
+            out = setup.results.table(rows, setup.stores)
+        except BaseException as error:
+            self.owed = rows
+            if self.is_finished or not isinstance(error, MemoryError):
+                raise
+            warnings.warn(_OWED.format(len(rows[0])), RuntimeWarning, stacklevel=4)
+            return setup.results.table((NO_ROWS, NO_ROWS), setup.stores)
+        self.owed = None
         self.trim()
         return out
 
@@ -231,11 +277,11 @@ def _push_with_payload(
     core_batch: pa.RecordBatch,
     store: PayloadStore,
     extra: dict[str, Any],
-) -> tuple[Rows, Rows, Rows]:
+) -> tuple[Rows, Rows, Rows | None]:
     """Push with the batch's payload in its store before, since a function may be asked about its rows."""
-    store.append(batch)
     try:
-        found: tuple[Rows, Rows, Rows] = setup.core.push(side, core_batch, setup.keep, **extra)
+        store.append(batch)
+        found: tuple[Rows, Rows, Rows | None] = setup.core.push(side, core_batch, setup.keep, **extra)
     except BaseException:
         store.rollback()
         raise
@@ -246,5 +292,8 @@ def _push_with_payload(
 def _with_unmatched(found: tuple[Rows, Rows], side: int, rows: Rows) -> tuple[Rows, Rows]:
     """The pairs found, after rows of one side without partner."""
     alone = np.full(len(rows), -1)
-    own, other = np.concatenate([rows, found[side]]), np.concatenate([alone, found[1 - side]])
-    return (own, other) if side == 0 else (other, own)
+    return _together((rows, alone) if side == 0 else (alone, rows), found)
+
+
+def _together(first: tuple[Rows, Rows], then: tuple[Rows, Rows]) -> tuple[Rows, Rows]:
+    return np.concatenate([first[0], then[0]]), np.concatenate([first[1], then[1]])

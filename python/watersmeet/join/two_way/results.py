@@ -66,8 +66,14 @@ class Results:
         self._sides = (0,) if config.how in _ONE_SIDED else (0, 1)
         self._missing = _MISSING.get(config.how, (False, False))
         self.schema = row_schema(config.how) if self._as_rows else output_schema(config, *schemas)
-        self._outbox = _native.Outbox()
+        self.outbox = _native.Outbox()
         self._nothing = self.schema.empty_table()
+
+    def pairs(self, address: int | None) -> pa.Table:
+        """The row numbers that the core has put into the outbox; None if it has not."""
+        if address is None:
+            return self._nothing
+        return pa.Table.from_batches([pa.RecordBatch._import_from_c(address, self.schema)])
 
     def table(
         self, rows: tuple[Rows, Rows], stores: tuple[PayloadStore | None, PayloadStore | None]
@@ -76,16 +82,16 @@ class Results:
         if len(rows[0]) == 0:
             return self._nothing
         if self._as_rows:
-            return row_table(self.schema, rows, self._outbox)
+            return row_table(self.schema, rows, self.outbox)
         sides = [
             (store, rows[side], self._missing[side])
             for side, store in enumerate(stores)
             if store is not None and side in self._sides
         ]
         if all(store.is_fixed for store, _, _ in sides):
-            self._outbox.begin(len(rows[0]), len(self.schema))
+            self.outbox.begin(len(rows[0]), len(self.schema))
             for store, own, may_miss in sides:
-                store.gather_into(self._outbox, own, may_miss=may_miss)
-            return pa.Table.from_batches([pa.RecordBatch._import_from_c(self._outbox.address, self.schema)])
+                store.gather_into(self.outbox, own, may_miss=may_miss)
+            return pa.Table.from_batches([pa.RecordBatch._import_from_c(self.outbox.address, self.schema)])
         arrays = [column for store, own, miss in sides for column in store.gather(own, may_miss=miss)]
         return pa.Table.from_arrays(arrays, schema=self.schema)

@@ -90,6 +90,7 @@ class Setup:
     stores: Stores
     keep: Keep | None
     results: Results
+    gives_pairs: bool = False  # both streams are known, and results are pairs of row numbers, free at once
 
     def step_ns(self, side: int) -> int:
         """Nanoseconds that one step of a stream's time column is in the core."""
@@ -156,6 +157,14 @@ def with_core(
         stores=stores,
         keep=make_keep(exact, division.functions, stores),
         results=Results(config, (kept[0], kept[1])),
+        gives_pairs=(
+            config.output == "rows"
+            and config.how == "inner"
+            and config.order is None
+            and config.shed is None
+            and stores == (None, None)
+            and None not in schemas
+        ),
     )
 
 

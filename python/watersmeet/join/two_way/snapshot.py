@@ -33,6 +33,7 @@ def snapshot(engine: Engine) -> bytes:
         "config": plain_config(engine.config),
         "finished": engine.is_finished,
         "pushed": engine.pushed,
+        "owed": None if engine.owed is None else [rows.tolist() for rows in engine.owed],
         "late_rows": [list(rows) for rows in engine.late_rows],
         "pace": None if engine.pace is None else engine.pace.plain(),
         "first": [None if store is None else store.first for store in engine.setup.stores],
@@ -79,6 +80,8 @@ def _engine(header: dict[str, Any], sections: list[bytes], clock: Clock | None) 
     engine = Engine(config_from_plain(header["config"]), clock)
     for kept, rows in zip(engine.late_rows, header["late_rows"], strict=True):
         kept.extend(rows)
+    if header["owed"] is not None:
+        engine.owed = (np.array(header["owed"][0], np.int64), np.array(header["owed"][1], np.int64))
     if engine.pace is not None:
         engine.pace.resume(header["pace"])
     engine.is_finished, engine.pushed = header["finished"], header["pushed"]

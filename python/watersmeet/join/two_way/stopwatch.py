@@ -25,14 +25,14 @@ class Stopwatch:
 
     def start(self, side: int) -> float | None:
         """A push of this stream begins; None if it is not to be timed."""
-        self._pushes[side] += 1
-        return time.thread_time() if self._pushes[side] % _ONE_IN == 1 else None
+        pushes = self._pushes[side]
+        self._pushes[side] = pushes + 1
+        return None if pushes % _ONE_IN else time.thread_time()
 
-    def stop(self, side: int, started: float | None, *, batch: pa.RecordBatch, step_ns: int) -> None:
-        """The push of a batch has ended; its first column counts steps of `step_ns`."""
-        if started is not None:
-            self._timed_s[side] += time.thread_time() - started
-            self._timed_rows[side] += batch.num_rows
+    def stop(self, side: int, started: float, *, batch: pa.RecordBatch, step_ns: int) -> None:
+        """The push of a batch that was to be timed has ended; its first column counts steps of `step_ns`."""
+        self._timed_s[side] += time.thread_time() - started
+        self._timed_rows[side] += batch.num_rows
         if self._first_ns is None:
             first = batch.column(0)[0]
             steps = first.value if isinstance(first, pa.TimestampScalar) else first.as_py()
