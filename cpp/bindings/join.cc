@@ -149,19 +149,22 @@ class Join {
   }
 
   // The same for a plain join, with the results as a batch of two columns in `outbox`. Its memory is taken before the
-  // change is final: where there is none, nothing has changed.
+  // change is final: where there is none, nothing has changed. Requires: all such batches of a stream are of one
+  // schema.
   // Returns: its address, or None without results, and the numbers of late rows or None.
   py::tuple push_into(std::size_t stream, const py::object& batch, const py::object& keep, Outbox& outbox) {
     const Turn turn(busy_);
-    const ArrowBatch given(batch);
+    ArrowInbox& given = inboxes_[checked_stream(stream)];
+    given.take(batch);
     bool any = false;
     run(
-        keep, [&] { join_.begin_push(checked_stream(stream), given.schema(), given.array()); },
+        keep, [&] { join_.begin_push(stream, given.schema(), given.array()); },
         [&] {
           const ResultRows& results = join_.plain_results();
           any = !results.left.empty();
           if (any) (void)outbox.pairs(signed_rows(results.left), signed_rows(results.right));
         });
+    given.empty();
     forget(out_.left);
     forget(out_.right);
     return py::make_tuple(any ? py::object(py::int_(outbox.address())) : py::none(), late());
@@ -355,6 +358,7 @@ class Join {
   }
 
   TwoWayJoin join_;
+  std::array<ArrowInbox, kSides> inboxes_;
   Pairs found_;
   Released out_;
   std::atomic_flag busy_ = ATOMIC_FLAG_INIT;

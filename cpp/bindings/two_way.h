@@ -45,6 +45,40 @@ class ArrowBatch {
   const ArrowArray* array_;
 };
 
+// A stream's batches, one after another, all of one schema: it is exported once, since that costs as much as the rest
+// of a small push.
+class ArrowInbox {
+ public:
+  ArrowInbox() = default;
+  ArrowInbox(const ArrowInbox&) = delete;
+  ArrowInbox& operator=(const ArrowInbox&) = delete;
+  ~ArrowInbox() {
+    empty();
+    if (schema_.release != nullptr) schema_.release(&schema_);
+  }
+
+  void take(const py::object& batch) {
+    empty();
+    if (schema_.release == nullptr) batch.attr("schema").attr("_export_to_c")(address_of(schema_));
+    batch.attr("_export_to_c")(address_of(array_));
+  }
+  void empty() {
+    if (array_.release != nullptr) array_.release(&array_);
+  }
+
+  [[nodiscard]] const ArrowSchema& schema() const { return schema_; }
+  [[nodiscard]] const ArrowArray& array() const { return array_; }
+
+ private:
+  template <class Structure>
+  [[nodiscard]] static std::uintptr_t address_of(Structure& structure) {
+    return reinterpret_cast<std::uintptr_t>(&structure);
+  }
+
+  ArrowSchema schema_{};
+  ArrowArray array_{};
+};
+
 [[nodiscard]] inline std::size_t checked_stream(std::size_t stream) {
   if (stream >= kSides) throw ConfigError("stream=" + std::to_string(stream) + ": expected 0 or 1");
   return stream;

@@ -129,6 +129,11 @@ void Payload::append(const ArrowArray& batch) {
 void Payload::append_stretch(const ArrowArray& batch, std::int64_t from, std::size_t count) {
   Chunk& chunk = chunks_[static_cast<std::size_t>((end_ >> shift_) - first_chunk_)];
   const auto place = static_cast<std::size_t>(end_ & ((std::int64_t{1} << shift_) - 1));
+  const std::byte* next = chunk.records.get() + (place + count) * stride_;
+  const std::byte* chunk_end = chunk.records.get() + (stride_ << shift_);
+  for (const std::byte* stop = std::min(next + count * stride_, chunk_end); next < stop; next += kLine) {
+    __builtin_prefetch(next, 1);
+  }
   for (std::size_t column = 0; column < widths_.size(); ++column) {
     write_values(batch, from, count, column, chunk.records.get() + place * stride_ + offsets_[column]);
     if (has_nulls(*batch.children[column]) || !chunk.valid.empty())

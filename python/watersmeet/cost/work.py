@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import astuple, dataclass
-from operator import mul
+from dataclasses import dataclass, fields
+from operator import attrgetter, mul
 from typing import Final
 
 from watersmeet.cost import _check
@@ -70,7 +70,10 @@ class Work:
 
     def times(self, costs: OperationCosts) -> float:
         """Nanoseconds that this work takes."""
-        return float(sum(map(mul, astuple(self), astuple(costs))))
+        return float(sum(map(mul, _in_order(self), _in_order(costs))))
+
+
+_in_order = attrgetter(*(each.name for each in fields(Work)))  # astuple copies deeply: 20 times slower
 
 
 def probe_work(load: DirectionLoad, structure: Structure) -> Work:

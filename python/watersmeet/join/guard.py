@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+from threading import Lock, get_ident
 from types import TracebackType
 
 from watersmeet.errors import WatersmeetError
@@ -16,17 +16,21 @@ class Guard:
     __slots__ = ("_lock", "_owner")
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._owner = 0
 
     def __enter__(self) -> None:
-        if self._owner == threading.get_ident():
+        if not self._lock.acquire(blocking=False):
+            self._wait()
+        self._owner = get_ident()
+
+    def _wait(self) -> None:
+        if self._owner == get_ident():
             raise WatersmeetError(
                 "a join was called from inside its own where() function; the function may look at its two"
                 " blocks only"
             )
         self._lock.acquire()
-        self._owner = threading.get_ident()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None

@@ -48,8 +48,7 @@ def _picked(batch: pa.RecordBatch, places: Rows) -> pa.Table:
     schema = kept_schema(batch.schema)
     chosen = pa.array(places)
     columns = [
-        rewritten(column, kind).take(chosen)
-        for column, kind in zip(batch.columns, schema.types, strict=True)
+        rewritten(column, kind).take(chosen) for column, kind in zip(batch.columns, schema.types, strict=True)
     ]
     return pa.Table.from_arrays(columns, schema=schema)
 

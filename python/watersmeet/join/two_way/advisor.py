@@ -75,7 +75,7 @@ class IndexAdvisor:
 
     def consider(self, core: Any, metrics: Metrics, *, elapsed_s: float) -> None:
         """Look at the counters, `elapsed_s` of stream time after the first row, and change what pays."""
-        self._next_look = self._rows + max(_LOOK_EVERY_ROWS, self._rows // 8)
+        self._next_look = self._rows + max(_LOOK_EVERY_ROWS, self._rows // 2)
         loads = self._loads(metrics, elapsed_s)
         if loads is None:
             return
@@ -90,6 +90,8 @@ class IndexAdvisor:
                 core.reindex(window, index=index)
                 self.index[window] = index
                 self.changes.append(Change(self._names[window], index, elapsed_s, reason))
+        if self._wanted != self.index:  # to be confirmed soon
+            self._next_look = self._rows + max(_LOOK_EVERY_ROWS, self._rows // 8)
 
     def structure(self, window: int, load: DirectionLoad) -> Structure | None:
         """What the window is kept as; of an inverted index, with the merge that the load favours."""

@@ -36,7 +36,9 @@ __all__ = ["Engine"]
 
 NO_ROWS: Final = np.empty(0, np.int64)
 _MOST_LOGGED_ROWS: Final = 1 << 16
-_OWED: Final = "there was no memory to gather {:,} results: the rows were taken, their results come with the next call"
+_OWED: Final = (
+    "there was no memory to gather {:,} results: the rows were taken, their results come with the next call"
+)
 
 
 class Engine:
@@ -190,14 +192,16 @@ class Engine:
 
     def _push_pairs(self, side: int, source: Any) -> pa.Table:
         """The short way, where all that a push gives is pairs of row numbers, at once."""
-        self._refuse_if_finished("push")
+        if self.is_finished:
+            self._refuse_if_finished("push")
         setup = self.setup
         schema, intake = setup.schemas[side], setup.intakes[side]
         assert schema is not None and intake is not None
         batch = schema.aligned(as_batch(source, about="batch"))
-        if batch.num_rows == 0:
+        count = batch.num_rows
+        if count == 0:
             return setup.results.pairs(None)
-        if self.advisor.is_due(batch.num_rows):
+        if self.advisor.is_due(count):
             self._look_at_indexes()
         core_batch = intake.core_batch(batch)
         started = self.stopwatch.start(side)
