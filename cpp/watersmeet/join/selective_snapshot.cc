@@ -82,7 +82,7 @@ void put(ByteWriter& writer, const DirectionPlan& plan) {
 
 }  // namespace
 
-void SelectiveJoin::save(ByteWriter& writer) const {
+void SelectiveJoin::save_course(ByteWriter& writer) const {
   writer.put<std::uint8_t>(server_.has_begun ? 1 : 0);
   writer.put(server_.base);
   writer.put(server_.free_s);
@@ -94,8 +94,9 @@ void SelectiveJoin::save(ByteWriter& writer) const {
                              period_.planned_units, period_.waited_s, lag_s_}) {
     writer.put(value);
   }
-  terms_.save(writer);
   for (std::size_t stream = 0; stream < kSides; ++stream) {
+    writer.put(rows_before_[stream] + sides_[stream]->counts.rows);
+    writer.put(lanes_[stream]->last_arrival);
     writer.put(totals_.directions[stream]);
     writer.put(totals_.dropped[stream]);
     put(writer, totals_.tallies[stream]);
@@ -103,16 +104,10 @@ void SelectiveJoin::save(ByteWriter& writer) const {
     put(writer, plans_[stream]);
     put(writer, rests_[stream].allowance);
     writer.put(rests_[stream].rotation);
-    sides_[stream]->save(writer, terms_);
-    lanes_[stream]->save(writer, terms_);
-    rings_[stream].save(writer);
-    writer.put_sliding(stage_kinds_[stream]);
-    writer.put_sliding(stage_arrivals_[stream]);
-    writer.put(scores_[stream] ? scores_[stream]->first() : Seq{0});
   }
 }
 
-void SelectiveJoin::load(ByteReader& reader) {
+void SelectiveJoin::load_course(ByteReader& reader) {
   server_.has_begun = reader.get<std::uint8_t>() != 0;
   server_.base = reader.get<Timestamp>();
   server_.free_s = reader.get<double>();
@@ -124,8 +119,9 @@ void SelectiveJoin::load(ByteReader& reader) {
                         &period_.planned_units, &period_.waited_s, &lag_s_}) {
     *value = reader.get<double>();
   }
-  terms_.load(reader);
   for (std::size_t stream = 0; stream < kSides; ++stream) {
+    rows_before_[stream] = reader.get<RowId>() - sides_[stream]->counts.rows;
+    lanes_[stream]->last_arrival = reader.get<Timestamp>();
     totals_.directions[stream] = reader.get<DirectionCounts>();
     totals_.dropped[stream] = reader.get<std::uint64_t>();
     get(reader, totals_.tallies[stream]);
@@ -133,8 +129,29 @@ void SelectiveJoin::load(ByteReader& reader) {
     set_plan(stream, get_plan(reader));
     get(reader, rests_[stream].allowance);
     rests_[stream].rotation = reader.get<std::uint64_t>();
+  }
+}
+
+void SelectiveJoin::save(ByteWriter& writer) const {
+  save_course(writer);
+  terms_.save(writer);
+  for (std::size_t stream = 0; stream < kSides; ++stream) {
+    sides_[stream]->save(writer, terms_);
+    lanes_[stream]->save(writer, terms_);
+    rings_[stream].save(writer);
+    writer.put_sliding(stage_kinds_[stream]);
+    writer.put_sliding(stage_arrivals_[stream]);
+    writer.put(scores_[stream] ? scores_[stream]->first() : Seq{0});
+  }
+}
+
+void SelectiveJoin::load(ByteReader& reader) {
+  load_course(reader);
+  terms_.load(reader);
+  for (std::size_t stream = 0; stream < kSides; ++stream) {
     Side& side = *sides_[stream];
     side.load(reader, terms_);
+    rows_before_[stream] -= side.counts.rows;
     lanes_[stream]->load(reader, terms_);
     rings_[stream].load(reader);
     reader.get_sliding(stage_kinds_[stream]);

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.sql import functions as F  # noqa: N812  # as every Spark program calls it
 
 from watersmeet.errors import ConfigError
-from watersmeet.spark.operator import COUNTERS, RESULT_DDL
+from watersmeet.spark.counts import COUNTERS, MEASURES
+from watersmeet.spark.operator import RESULT_DDL
 from watersmeet.spark.packing import packed
 from watersmeet.spark.request import SIDES, Request
 from watersmeet.spark.shipped import Processor, by_split
@@ -53,15 +54,24 @@ def streaming_join(
             Processor("watersmeet.spark.operator", "Operator", request), RESULT_DDL, "append", "EventTime"
         )
     )
-    own = F.when(F.col("results").isNotNull(), F.struct("label", *COUNTERS))
+    counters = (*COUNTERS, *MEASURES)
+    own = F.when(F.col("results").isNotNull(), F.struct("label", *counters))
     observed = blobs.observe(
         f"{OBSERVED}:{name}",
-        *(F.sum(counter).alias(counter) for counter in COUNTERS),
+        *(F.sum(counter).alias(counter) for counter in counters),
+        _share(F.sum("results"), F.sum("missed_now")).alias("recall"),
+        _share(F.sum("found"), F.sum("missed")).alias("recall_so_far"),
         F.collect_list(own).alias("buckets"),
     )
     return observed.select("data").mapInArrow(
         by_split("watersmeet.spark.pack", "unpack", request.output_schema()), out_schema
     )
+
+
+def _share(found: Any, missed: Any) -> Any:
+    """The share of the full answer that was found; 1 where nothing was to be found."""
+    missing = F.greatest(missed, F.lit(0.0))
+    return F.coalesce(found / F.nullif(found + missing, F.lit(0.0)), F.lit(1.0))
 
 
 def _check_session(spark: Any) -> None:

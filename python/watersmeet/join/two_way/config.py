@@ -51,6 +51,7 @@ class JoinConfig:
     seed: int
     shed: Shed | None = None
     memory_limit: int | None = None
+    metered: bool = False  # the budget is set anew before each micro-batch (metered_join.py)
 
     @property
     def leaves(self) -> tuple[Predicate, ...]:
