@@ -326,8 +326,10 @@ bool SelectiveJoin::coin(std::size_t stream, RowId row, std::uint64_t salt, doub
 void SelectiveJoin::enter(const Event& event) {
   Lane& lane = *lanes_[event.stream];
   const RowId row = lane.row_ids[lane.entered];
-  const bool overflows =
-      lane.has_waiting() && event.at_s - seconds_at(lane.arrivals[lane.head]) > config_.input_buffer_s;
+  // A micro-batch is its own buffer: where the guard makes probes free in time, nothing need be lost.
+  const bool is_bounded = turn_ != Turn::kDrain || !config_.guarded;
+  const bool overflows = is_bounded && lane.has_waiting() &&
+                         event.at_s - seconds_at(lane.arrivals[lane.head]) > config_.input_buffer_s;
   const bool is_kept = !overflows && coin(event.stream, row, kDropSalt, plans_[event.stream].keep_share);
   ++period_.directions[event.stream].arrived;
   if (!is_kept) {

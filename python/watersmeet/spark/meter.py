@@ -37,7 +37,7 @@ clock: Callable[[], float] = time.perf_counter
 
 _BATCH_S: Final = 8.0  # of the bucket's clock that a micro-batch takes
 _STRETCHES: Final = 8
-_WHOLE_ROWS: Final = 4096  # up to so many rows are joined in one stretch
+_STRETCH_ROWS: Final = 512  # at least, unless the micro-batch has fewer
 _AIM: Final = 0.85  # share of the span that is planned for: costs vary from batch to batch
 _LEAST_LANE_SHARE: Final = 0.05
 
@@ -63,7 +63,7 @@ class Meter:
             return self._drained(live, rows, seconds=self._progress_s(rows), units_per_s=per_s)
         assert isinstance(self._budget, PerBatch)
         left_s = self._bound_s() * _AIM - self._row_s * _count(rows)
-        stretches = _cut(rows, 1 if _count(rows) <= _WHOLE_ROWS else _STRETCHES)
+        stretches = _cut(rows, min(_STRETCHES, max(1, _count(rows) // _STRETCH_ROWS)))
         seconds = _BATCH_S / len(stretches)
         out = []
         for place, stretch in enumerate(stretches):
