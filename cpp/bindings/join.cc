@@ -56,9 +56,11 @@ template <class Value>
 }
 
 [[nodiscard]] Element element_kind(const std::string& name) {
-  return named<Element>(
-      {{"byte", Element::kByte}, {"float", Element::kFloat}, {"real", Element::kReal}, {"word", Element::kWord}}, name,
-      "element");
+  return named<Element>({{"byte", Element::kByte},
+                         {"float", Element::kFloat},
+                         {"real", Element::kReal},
+                         {"word", Element::kWord}},
+                        name, "element");
 }
 
 [[nodiscard]] IndexKind index_kind(const std::string& name) {
@@ -104,9 +106,10 @@ template <class Value>
 }
 
 [[nodiscard]] TermConfig make_term(const std::string& kind, const std::string& code,
-                                   std::array<std::size_t, kSides> columns, std::string label, double at_least,
-                                   std::uint64_t within_integer, double within_real, const std::string& metric,
-                                   double at_most, const std::string& element, std::size_t width) {
+                                   std::array<std::size_t, kSides> columns, std::string label,
+                                   double at_least, std::uint64_t within_integer, double within_real,
+                                   const std::string& metric, double at_most, const std::string& element,
+                                   std::size_t width) {
   TermConfig config;
   config.term.kind = term_kind(kind);
   config.term.at_least = at_least;

@@ -81,7 +81,8 @@ template <class Value>
 
 // A batch as it is handed over: its Arrow structs, and its rows' types where there are any.
 struct Rows {
-  Rows(const py::object& batch, const py::object& kinds, std::uint32_t types) : capsules_(batch.attr("__arrow_c_array__")()) {
+  Rows(const py::object& batch, const py::object& kinds, std::uint32_t types)
+      : capsules_(batch.attr("__arrow_c_array__")()) {
     schema = static_cast<ArrowSchema*>(PyCapsule_GetPointer(capsules_[0].ptr(), "arrow_schema"));
     array = static_cast<ArrowArray*>(PyCapsule_GetPointer(capsules_[1].ptr(), "arrow_array"));
     if (schema == nullptr || array == nullptr) throw py::error_already_set();
@@ -108,17 +109,18 @@ class Selective {
  public:
   explicit Selective(SelectiveConfig config) : join_(std::move(config)) {}
 
-  py::tuple push(std::size_t stream, const py::object& batch, std::optional<Timestamp> at, const py::object& kinds,
-                 const py::object& keep, const py::object& control) {
+  py::tuple push(std::size_t stream, const py::object& batch, std::optional<Timestamp> at,
+                 const py::object& kinds, const py::object& keep, const py::object& control) {
     const Rows rows(batch, kinds, join_.config().types);
-    Released out =
-        change(keep, control, [&] { join_.begin_push(checked(stream), *rows.schema, *rows.array, at, rows.codes()); });
+    Released out = change(keep, control, [&] {
+      join_.begin_push(checked(stream), *rows.schema, *rows.array, at, rows.codes());
+    });
     return py::make_tuple(to_array(std::move(out.left)), to_array(std::move(out.right)),
                           to_array(std::move(out.late)));
   }
 
-  void hold(std::size_t stream, const py::object& batch, const py::array_t<Timestamp, py::array::c_style>& arrivals,
-            const py::object& kinds) {
+  void hold(std::size_t stream, const py::object& batch,
+            const py::array_t<Timestamp, py::array::c_style>& arrivals, const py::object& kinds) {
     const Rows rows(batch, kinds, join_.config().types);
     if (arrivals.size() != rows.array->length) throw SchemaError("arrivals: expected one per row");
     const py::none nothing;
@@ -247,7 +249,8 @@ class Selective {
   void judge(const py::object& keep) {
     const auto& pending = join_.pending();
     if (pending.tags.empty()) return;
-    const py::object verdict = keep(to_array(std::vector<RowId>(pending.left)), to_array(std::vector<RowId>(pending.right)));
+    const py::object verdict =
+        keep(to_array(std::vector<RowId>(pending.left)), to_array(std::vector<RowId>(pending.right)));
     const auto mask = verdict.cast<py::array_t<bool, py::array::c_style>>();
     if (mask.ndim() != 1 || static_cast<std::size_t>(mask.size()) != pending.tags.size()) {
       throw SchemaError("keep: expected one boolean per candidate");
@@ -258,8 +261,9 @@ class Selective {
   void set_plans(const py::tuple& plans) {
     for (std::size_t stream = 0; stream < kSides; ++stream) {
       const py::tuple given = plans[stream].cast<py::tuple>();
-      join_.set_plan(stream, {given[0].cast<std::vector<std::uint32_t>>(), given[1].cast<std::vector<double>>(),
-                              given[2].cast<double>(), given[3].cast<double>(), given[4].cast<double>()});
+      join_.set_plan(stream,
+                     {given[0].cast<std::vector<std::uint32_t>>(), given[1].cast<std::vector<double>>(),
+                      given[2].cast<double>(), given[3].cast<double>(), given[4].cast<double>()});
     }
   }
 
@@ -299,22 +303,35 @@ class Selective {
 
 void bind_selective(py::module_& module) {
   py::class_<Selective>(module, "SelectiveJoin")
-      .def(py::init([](std::vector<TermConfig> terms, std::array<StreamConfig, kSides> streams, const py::int_& lower,
-                       const py::int_& upper, double seconds_per_tick, double units_per_second,
-                       std::array<double, 4> costs, Duration basic_span, std::array<std::uint32_t, kSides> cells,
-                       std::uint32_t types, double input_buffer_s, double control_period_s, bool synchronised,
-                       bool guarded, bool scored, double first_full_probe_share, std::uint64_t seed) {
-             return std::make_unique<Selective>(SelectiveConfig{
-                 std::move(terms), std::move(streams), to_wide(lower), to_wide(upper), seconds_per_tick,
-                 units_per_second, {costs[0], costs[1], costs[2], costs[3]}, basic_span, cells, types,
-                 input_buffer_s, control_period_s, synchronised, guarded, scored,
-                 first_full_probe_share, seed});
+      .def(py::init([](std::vector<TermConfig> terms, std::array<StreamConfig, kSides> streams,
+                       const py::int_& lower, const py::int_& upper, double seconds_per_tick,
+                       double units_per_second, std::array<double, 4> costs, Duration basic_span,
+                       std::array<std::uint32_t, kSides> cells, std::uint32_t types, double input_buffer_s,
+                       double control_period_s, bool synchronised, bool guarded, bool scored,
+                       double first_full_probe_share, std::uint64_t seed) {
+             return std::make_unique<Selective>(SelectiveConfig{std::move(terms),
+                                                                std::move(streams),
+                                                                to_wide(lower),
+                                                                to_wide(upper),
+                                                                seconds_per_tick,
+                                                                units_per_second,
+                                                                {costs[0], costs[1], costs[2], costs[3]},
+                                                                basic_span,
+                                                                cells,
+                                                                types,
+                                                                input_buffer_s,
+                                                                control_period_s,
+                                                                synchronised,
+                                                                guarded,
+                                                                scored,
+                                                                first_full_probe_share,
+                                                                seed});
            }),
            py::arg("terms"), py::arg("streams"), py::kw_only(), py::arg("lower"), py::arg("upper"),
            py::arg("seconds_per_tick"), py::arg("units_per_second"), py::arg("costs"), py::arg("basic_span"),
            py::arg("cells"), py::arg("types"), py::arg("input_buffer_s"), py::arg("control_period_s"),
-           py::arg("synchronised"), py::arg("guarded"), py::arg("scored"),
-           py::arg("first_full_probe_share"), py::arg("seed"))
+           py::arg("synchronised"), py::arg("guarded"), py::arg("scored"), py::arg("first_full_probe_share"),
+           py::arg("seed"))
       .def("push", &Selective::push, py::arg("stream"), py::arg("batch"), py::kw_only(), py::arg("at"),
            py::arg("kinds"), py::arg("keep"), py::arg("control"))
       .def("advance", &Selective::advance, py::arg("stream"), py::arg("to"), py::kw_only(), py::arg("keep"),

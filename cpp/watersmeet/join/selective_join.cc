@@ -14,13 +14,15 @@ namespace {
 constexpr std::uint64_t kFullProbeSalt = 0x9AE16A3B2F90404FULL;
 // What the mean cell holds of the best one, roughly: recall is corrected for what this gets wrong.
 constexpr double kMeanOfBest = 0.25;
-// How full an input buffer should be: demand varies from second to second, and an empty one lets time go by unused.
+// How full an input buffer should be: demand varies from second to second, and an empty one lets time go by
+// unused.
 constexpr double kAimedFill = 0.3;
 // A period of less than this share of a control period tells nothing.
 constexpr double kLeastPeriod = 0.1;
 constexpr std::uint64_t kDropSalt = 0xC3A5C85C97CB3127ULL;
 
-[[nodiscard]] std::array<StreamConfig, kSides> without_basic_windows(std::array<StreamConfig, kSides> streams) {
+[[nodiscard]] std::array<StreamConfig, kSides> without_basic_windows(
+    std::array<StreamConfig, kSides> streams) {
   for (StreamConfig& stream : streams) {
     stream.basic_span = 0;
     stream.lazy_expiry = false;
@@ -63,7 +65,8 @@ SelectiveJoin::SelectiveJoin(SelectiveConfig config)
   }
 }
 
-// --- a change begins and ends ------------------------------------------------------------------------------------
+// --- a change begins and ends
+// ------------------------------------------------------------------------------------
 
 void SelectiveJoin::begin(Turn turn) {
   turn_ = turn;
@@ -71,8 +74,13 @@ void SelectiveJoin::begin(Turn turn) {
     Side& side = *sides_[stream];
     side.stage.begin_change();
     lanes_[stream]->begin_change();
-    before_[stream] = {side.watermark,    side.newest,      side.ended, side.counts,
-                       side.window.end(), side.stage.end(), scores_[stream] ? scores_[stream]->first() : 0};
+    before_[stream] = {side.watermark,
+                       side.newest,
+                       side.ended,
+                       side.counts,
+                       side.window.end(),
+                       side.stage.end(),
+                       scores_[stream] ? scores_[stream]->first() : 0};
   }
   small_before_ = {server_, totals_, period_, plans_, rests_};
   pending_ = {};
@@ -225,7 +233,8 @@ void SelectiveJoin::roll_back() {
   released_ = {};
 }
 
-// --- the server --------------------------------------------------------------------------------------------------
+// --- the server
+// --------------------------------------------------------------------------------------------------
 
 double SelectiveJoin::seconds_at(Timestamp ts) const {
   return static_cast<double>(Wide{ts} - Wide{server_.base}) * config_.seconds_per_tick;
@@ -339,13 +348,15 @@ void SelectiveJoin::enter(const Event& event) {
   lane.enter(is_kept);
 }
 
-// All of its plan while the buffer is half empty, nothing when it is nearly full, and never more than half the room.
+// All of its plan while the buffer is half empty, nothing when it is nearly full, and never more than half
+// the room.
 SelectiveJoin::Leave SelectiveJoin::guard(double waited_s) const {
   if (!config_.guarded) return {1, HUGE_VAL, 1};
   const double left_s = std::max(0.0, 0.9 * config_.input_buffer_s - waited_s - lag_s_);
   const double share = std::min(1.0, left_s / (0.4 * config_.input_buffer_s));
   const double fill = (waited_s + lag_s_) / config_.input_buffer_s;
-  return {share, left_s / 2 * config_.units_per_second, share > 0 ? std::exp2(2 * (fill - kAimedFill)) / share : HUGE_VAL};
+  return {share, left_s / 2 * config_.units_per_second,
+          share > 0 ? std::exp2(2 * (fill - kAimedFill)) / share : HUGE_VAL};
 }
 
 // An index has costs that few rows do not save; it is not held to cost more than looking at every row.
@@ -402,7 +413,8 @@ void SelectiveJoin::start(const Event& event) {
   totals_.units += units;
 }
 
-// --- one probe ---------------------------------------------------------------------------------------------------
+// --- one probe
+// ---------------------------------------------------------------------------------------------------
 
 double SelectiveJoin::probe(std::size_t stream, Seq own_row, std::uint8_t type, double waited_s) {
   const std::size_t other = 1 - stream;
@@ -433,8 +445,8 @@ double SelectiveJoin::probe(std::size_t stream, Seq own_row, std::uint8_t type, 
   }
   const bool is_tossed = may_be_full(static_cast<std::size_t>(hi - lo), waited_s);
   period.tossed += is_tossed ? 1 : 0;
-  const bool is_full =
-      is_tossed && coin(stream, sides_[stream]->row_id(own_row), kFullProbeSalt, plans_[stream].full_probe_share);
+  const bool is_full = is_tossed && coin(stream, sides_[stream]->row_id(own_row), kFullProbeSalt,
+                                         plans_[stream].full_probe_share);
   if (is_full) {
     period.missed.push_back(0);
     period.planned.push_back(0);
@@ -618,26 +630,30 @@ void SelectiveJoin::keep_candidates(std::size_t stream, std::uint8_t type, bool 
   const std::size_t other = 1 - stream;
   const Window& own = sides_[stream]->window;
   const Window& partners = sides_[other]->window;
-  const auto full_probe = static_cast<std::uint32_t>(is_full ? period_.directions[stream].missed.size() - 1 : 0);
+  const auto full_probe =
+      static_cast<std::uint32_t>(is_full ? period_.directions[stream].missed.size() - 1 : 0);
   std::size_t at = 0;
   for (std::size_t request = 0; request < ranges_.size(); ++request) {
     for (std::uint32_t count = 0; count < request_found_[request]; ++count, ++at) {
       const Seq row = found_.other[at];
-      if (terms_.size() > 1 && !terms_.satisfies_from(1, own, found_.own[at], partners, row, stream == 0)) continue;
+      if (terms_.size() > 1 && !terms_.satisfies_from(1, own, found_.own[at], partners, row, stream == 0))
+        continue;
       // Cells run from the newest rows to the oldest.
-      const auto cell = std::partition_point(cells_.begin(), cells_.end(), [row](const CellRows& rows) { return rows.lo > row; });
+      const auto cell = std::partition_point(cells_.begin(), cells_.end(),
+                                             [row](const CellRows& rows) { return rows.lo > row; });
       const RowId own_id = sides_[stream]->row_id(found_.own[at]);
       const RowId other_id = sides_[other]->row_id(row);
       pending_.left.push_back(stream == 0 ? own_id : other_id);
       pending_.right.push_back(stream == 0 ? other_id : own_id);
-      pending_.tags.push_back({static_cast<std::uint32_t>(cell - cells_.begin()), static_cast<std::uint8_t>(stream), type,
-                               static_cast<std::uint8_t>(is_full),
+      pending_.tags.push_back({static_cast<std::uint32_t>(cell - cells_.begin()),
+                               static_cast<std::uint8_t>(stream), type, static_cast<std::uint8_t>(is_full),
                                static_cast<std::uint8_t>(!ranges_[request].is_planned), full_probe});
     }
   }
 }
 
-// --- candidates, periods, plans ----------------------------------------------------------------------------------
+// --- candidates, periods, plans
+// ----------------------------------------------------------------------------------
 
 void SelectiveJoin::accept(const bool* kept) {
   for (std::size_t at = 0; at < pending_.tags.size(); ++at) {
@@ -708,7 +724,8 @@ void SelectiveJoin::set_plan(std::size_t stream, DirectionPlan plan) {
   plans_[stream] = std::move(plan);
 }
 
-// --- state -------------------------------------------------------------------------------------------------------
+// --- state
+// -------------------------------------------------------------------------------------------------------
 
 // No row of this stream that the server has still to start is older than this.
 Wide SelectiveJoin::low(std::size_t stream) const {
@@ -718,7 +735,8 @@ Wide SelectiveJoin::low(std::size_t stream) const {
 }
 
 std::size_t SelectiveJoin::waiting(std::size_t stream) const {
-  return static_cast<std::size_t>(lanes_[stream]->end() - lanes_[stream]->head) + sides_[stream]->stage.waiting.size();
+  return static_cast<std::size_t>(lanes_[stream]->end() - lanes_[stream]->head) +
+         sides_[stream]->stage.waiting.size();
 }
 
 std::size_t SelectiveJoin::bytes() const {

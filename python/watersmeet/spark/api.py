@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-__all__ = ["join"]
+__all__ = ["join", "planned"]
 
 
 def join(
@@ -73,14 +73,24 @@ def join(
         type_columns=type,
         streaming=streaming,
     )
-    out_schema = spark_schema(request, left, right)
-    sides = (left, right)
+    late = delays((left, right), request.times, lateness) if streaming else None
+    return planned(request, (left, right), delays_ms=late, name=name)
+
+
+def planned(
+    request: Request,
+    sides: tuple[DataFrame, DataFrame],
+    *,
+    delays_ms: tuple[int | None, int | None] | None,
+    name: str,
+) -> DataFrame:
+    """The plan of a join. Streams have delays; None for one that comes out of another join."""
+    out_schema = spark_schema(request, *sides)
     if request.by == "key":
-        sides = with_key_bucket(sides, on, times=request.times, buckets=request.partitions)
-    if streaming:
-        late = delays((left, right), request.times, lateness)
-        return streaming_join(request, sides, out_schema, delays_ms=late, name=name)
-    return batch_join(request, sides, out_schema)
+        sides = with_key_bucket(sides, request.on, times=request.times, buckets=request.partitions)
+    if delays_ms is None:
+        return batch_join(request, sides, out_schema)
+    return streaming_join(request, sides, out_schema, delays_ms=delays_ms, name=name)
 
 
 def spark_schema(request: Request, left: DataFrame, right: DataFrame) -> StructType:

@@ -36,15 +36,13 @@ def streaming_join(
     sides: tuple[DataFrame, DataFrame],
     out_schema: Any,
     *,
-    delays_ms: tuple[int, int],
+    delays_ms: tuple[int | None, int | None],
     name: str,
 ) -> DataFrame:
-    """The plan of a streaming join."""
+    """The plan of a streaming join. A side without a delay has its watermark further down the plan."""
     _check_session(sides[0].sparkSession)
     left, right = (
-        packed(request, without_watermark(side, SIDES[place]), place)
-        .withWatermark("max_ts", f"{delay} milliseconds")
-        .drop("max_ts")  # seen by the watermark; kept, Spark would drop late blobs whole and uncounted
+        _blobs(request, side, place, delay)
         for place, (side, delay) in enumerate(zip(sides, delays_ms, strict=True))
     )
     blobs = (
@@ -66,6 +64,15 @@ def streaming_join(
     return observed.select("data").mapInArrow(
         by_split("watersmeet.spark.pack", "unpack", request.output_schema()), out_schema
     )
+
+
+def _blobs(request: Request, side: DataFrame, place: int, delay_ms: int | None) -> DataFrame:
+    if delay_ms is None:
+        return packed(request, side, place).drop("max_ts")
+    bare = without_watermark(side, SIDES[place])
+    marked = packed(request, bare, place).withWatermark("max_ts", f"{delay_ms} milliseconds")
+    # The watermark has seen it. Kept, Spark would drop late blobs whole, and count no row.
+    return marked.drop("max_ts")
 
 
 def _share(found: Any, missed: Any) -> Any:
