@@ -259,6 +259,7 @@ void TwoWayJoin::find_ranges(std::size_t stream) {
   const Window& own = sides_[stream]->window;
   const Window& other = sides_[1 - stream]->window;
   const auto& count = config_.streams[1 - stream].window_rows;
+  const auto& freshness = config_.streams[1 - stream].freshness;
   const auto rows = static_cast<std::size_t>(own.end() - fresh.first);
   if (rows == 0) return;
   fresh.lo.resize(rows);
@@ -272,6 +273,7 @@ void TwoWayJoin::find_ranges(std::size_t stream) {
     Seq hi = visible;
     if (count.has_value()) {
       lo = std::max(other.begin(), visible > *count ? visible - *count : 0);
+      if (freshness.has_value()) lo = std::max(lo, other.lower_bound(saturating_add(times[at], -*freshness)));
     } else {
       finder.find(times[at], lo, hi);
       hi = std::min(hi, visible);

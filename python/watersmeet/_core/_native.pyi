@@ -11,7 +11,7 @@ class Term:
     def __init__(self, kind: str, *, coding: str, columns: typing.Annotated[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], "FixedSize(2)"], label: str, at_least: typing.SupportsFloat | typing.SupportsIndex = 0.0, within_integer: typing.SupportsInt | typing.SupportsIndex = 0, within_real: typing.SupportsFloat | typing.SupportsIndex = 0.0, metric: str = 'mean-abs', at_most: typing.SupportsFloat | typing.SupportsIndex = 0.0, element: str = 'byte', width: typing.SupportsInt | typing.SupportsIndex = 0) -> None:
         ...
 class StreamConfig:
-    def __init__(self, name: str, *, time_column: str, time_multiplier: typing.SupportsInt | typing.SupportsIndex = 1, window_rows: typing.SupportsInt | typing.SupportsIndex | None = None, basic_span: typing.SupportsInt | typing.SupportsIndex = 0, lateness: typing.SupportsInt | typing.SupportsIndex | None = None, raise_late: bool = False, index: str = 'scan', merge: str = 'auto', lazy_expiry: bool = False) -> None:
+    def __init__(self, name: str, *, time_column: str, time_multiplier: typing.SupportsInt | typing.SupportsIndex = 1, window_rows: typing.SupportsInt | typing.SupportsIndex | None = None, freshness: typing.SupportsInt | typing.SupportsIndex | None = None, basic_span: typing.SupportsInt | typing.SupportsIndex = 0, lateness: typing.SupportsInt | typing.SupportsIndex | None = None, raise_late: bool = False, index: str = 'scan', merge: str = 'auto', lazy_expiry: bool = False) -> None:
         ...
 class Join:
     def __init__(self, terms: collections.abc.Sequence[Term], streams: typing.Annotated[collections.abc.Sequence[StreamConfig], "FixedSize(2)"], *, lower: int, upper: int, how: str = 'inner', order: str = 'none') -> None:
