@@ -528,7 +528,7 @@ RowId TwoWayJoin::first_needed(std::size_t stream) {
 // been released; results found in between are made of rows that are in their windows now or come later.
 void TwoWayJoin::look_for_needed(std::size_t stream) {
   results_at_look_[stream] = results_;
-  needed_[stream] = std::min(sides_[stream]->first_needed(), hold_.first_row(stream == 0));
+  needed_[stream] = std::min(sides_[stream]->first_needed(), hold_.first_row(stream));
   for (const Result& result : timeless_) {
     needed_[stream] = std::min(needed_[stream], stream == 0 ? result.left : result.right);
   }
