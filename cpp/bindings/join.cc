@@ -56,9 +56,11 @@ template <class Value>
 }
 
 [[nodiscard]] Element element_kind(const std::string& name) {
-  return named<Element>(
-      {{"byte", Element::kByte}, {"float", Element::kFloat}, {"real", Element::kReal}, {"word", Element::kWord}}, name,
-      "element");
+  return named<Element>({{"byte", Element::kByte},
+                         {"float", Element::kFloat},
+                         {"real", Element::kReal},
+                         {"word", Element::kWord}},
+                        name, "element");
 }
 
 [[nodiscard]] IndexKind index_kind(const std::string& name) {
@@ -104,9 +106,10 @@ template <class Value>
 }
 
 [[nodiscard]] TermConfig make_term(const std::string& kind, const std::string& code,
-                                   std::array<std::size_t, kSides> columns, std::string label, double at_least,
-                                   std::uint64_t within_integer, double within_real, const std::string& metric,
-                                   double at_most, const std::string& element, std::size_t width) {
+                                   std::array<std::size_t, kSides> columns, std::string label,
+                                   double at_least, std::uint64_t within_integer, double within_real,
+                                   const std::string& metric, double at_most, const std::string& element,
+                                   std::size_t width) {
   TermConfig config;
   config.term.kind = term_kind(kind);
   config.term.at_least = at_least;
@@ -362,20 +365,22 @@ void bind_join(py::module_& module) {
            py::arg("within_real") = 0.0, py::arg("metric") = "mean-abs", py::arg("at_most") = 0.0,
            py::arg("element") = "byte", py::arg("width") = std::size_t{0});
   py::class_<StreamConfig>(module, "StreamConfig")
-      .def(
-          py::init([](std::string name, std::string time_column, std::int64_t time_multiplier,
-                      std::optional<std::uint64_t> window_rows, Duration basic_span,
-                      std::optional<Duration> lateness, bool raise_late, const std::string& index,
-                      const std::string& merge, bool lazy_expiry) {
-            return StreamConfig{
-                std::move(name), std::move(time_column), time_multiplier,   window_rows, basic_span, lateness,
-                raise_late,      index_kind(index),      merge_kind(merge), lazy_expiry};
-          }),
-          py::arg("name"), py::kw_only(), py::arg("time_column"),
-          py::arg("time_multiplier") = std::int64_t{1}, py::arg("window_rows") = py::none(),
-          py::arg("basic_span") = Duration{0}, py::arg("lateness") = py::none(),
-          py::arg("raise_late") = false, py::arg("index") = "scan", py::arg("merge") = "auto",
-          py::arg("lazy_expiry") = false);
+      .def(py::init([](std::string name, std::string time_column, std::int64_t time_multiplier,
+                       std::optional<std::uint64_t> window_rows, std::optional<Duration> freshness,
+                       Duration basic_span, std::optional<Duration> lateness, bool raise_late,
+                       const std::string& index, const std::string& merge, bool lazy_expiry) {
+             return StreamConfig{std::move(name),   std::move(time_column),
+                                 time_multiplier,   window_rows,
+                                 freshness,         basic_span,
+                                 lateness,          raise_late,
+                                 index_kind(index), merge_kind(merge),
+                                 lazy_expiry};
+           }),
+           py::arg("name"), py::kw_only(), py::arg("time_column"),
+           py::arg("time_multiplier") = std::int64_t{1}, py::arg("window_rows") = py::none(),
+           py::arg("freshness") = py::none(), py::arg("basic_span") = Duration{0},
+           py::arg("lateness") = py::none(), py::arg("raise_late") = false, py::arg("index") = "scan",
+           py::arg("merge") = "auto", py::arg("lazy_expiry") = false);
   py::class_<Join>(module, "Join")
       .def(py::init<std::vector<TermConfig>, std::array<StreamConfig, kSides>, const py::int_&,
                     const py::int_&, const std::string&, const std::string&, std::size_t, bool>(),

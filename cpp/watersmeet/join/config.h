@@ -36,6 +36,8 @@ struct StreamConfig {
   std::int64_t time_multiplier = 1;
   // A window of so many rows; without it, a window of time.
   std::optional<std::uint64_t> window_rows;
+  // In a window of rows: the oldest that a row may be in a result. A window of time has it in its bound.
+  std::optional<Duration> freshness;
   // Length of a basic window; 0: the window is one.
   Duration basic_span = 0;
   // Rows may be out of order by this much; without it, not at all.
@@ -50,8 +52,8 @@ struct StreamConfig {
 
 enum class How : std::uint8_t { kInner, kLeft, kRight, kFull, kSemi, kAnti };
 
-// When results leave: as they are found; or in order, having processed rows in order across streams (Sync-Filter)
-// or as they came (Filter-Order), [Hammad].
+// When results leave: as they are found; or in order, having processed rows in order across streams
+// (Sync-Filter) or as they came (Filter-Order), [Hammad].
 enum class Order : std::uint8_t { kNone, kSyncFilter, kFilterOrder };
 
 struct JoinConfig {

@@ -19,7 +19,8 @@ bool SharedProbes::pays(const Index& index, std::size_t requests, std::uint64_t 
   return requests >= lanes_.size() && due >= kFewestPairs;
 }
 
-std::size_t SharedProbes::serve(Index& index, const ProbeRun& run, const Verify& verify, Pairs& pairs, Work& work) {
+std::size_t SharedProbes::serve(Index& index, const ProbeRun& run, const Verify& verify, Pairs& pairs,
+                                Work& work) {
   if (parts_.empty()) parts_.emplace_back().requests = run.requests;
   if (!parts_.front().done) cut_front(index, run, verify);
   // All parts up to the first that stopped at a limit, and what that one has.
@@ -43,13 +44,16 @@ std::size_t SharedProbes::serve(Index& index, const ProbeRun& run, const Verify&
 // Writes what the first parts have found one after the other.
 void SharedProbes::join_parts(std::size_t parts, Pairs& pairs) {
   std::vector<std::size_t> starts = {0};
-  for (std::size_t part = 0; part < parts; ++part) starts.push_back(starts.back() + parts_[part].found.size());
+  for (std::size_t part = 0; part < parts; ++part)
+    starts.push_back(starts.back() + parts_[part].found.size());
   pairs.own.resize(starts.back());
   pairs.other.resize(starts.back());
   const auto copy = [&](std::size_t part) {
     const Pairs& found = parts_[part].found;
-    std::copy(found.own.begin(), found.own.end(), pairs.own.begin() + static_cast<std::ptrdiff_t>(starts[part]));
-    std::copy(found.other.begin(), found.other.end(), pairs.other.begin() + static_cast<std::ptrdiff_t>(starts[part]));
+    std::copy(found.own.begin(), found.own.end(),
+              pairs.own.begin() + static_cast<std::ptrdiff_t>(starts[part]));
+    std::copy(found.other.begin(), found.other.end(),
+              pairs.other.begin() + static_cast<std::ptrdiff_t>(starts[part]));
   };
   if (starts.back() < kFewestCopies || parts != lanes_.size()) {
     for (std::size_t part = 0; part < parts; ++part) copy(part);

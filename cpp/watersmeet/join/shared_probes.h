@@ -1,11 +1,11 @@
 // The probes of one direction of a change, cut among lanes and given back in the order of their rows.
 //
 // While rows probe, neither window changes: any lane may serve any stretch of rows, with any index and any
-// predicate, and the stretches one after the other are what a single lane would have found. So the answer and its
-// order do not depend on the number of lanes.
-// Invariants
+// predicate, and the stretches one after the other are what a single lane would have found. So the answer and
+// its order do not depend on the number of lanes. Invariants
 //   (1) serve() gives the pairs of a stretch that begins where the one before ended.
-//   (2) What lanes found beyond a stretch that stopped at a limit is kept for later calls; it is bounded by the
+//   (2) What lanes found beyond a stretch that stopped at a limit is kept for later calls; it is bounded by
+//   the
 //       limits of one.
 // Threads    one caller at a time.
 #pragma once
@@ -35,7 +35,8 @@ class SharedProbes {
 
   // Serves the next stretch of a direction's requests, of which `run` are those not given back yet; replaces
   // `pairs`, which are written by all lanes. Returns: how many requests that is.
-  [[nodiscard]] std::size_t serve(Index& index, const ProbeRun& run, const Verify& verify, Pairs& pairs, Work& work);
+  [[nodiscard]] std::size_t serve(Index& index, const ProbeRun& run, const Verify& verify, Pairs& pairs,
+                                  Work& work);
   // True while stretches are kept: serve() has to be called until there are none.
   [[nodiscard]] bool has_kept() const { return !parts_.empty(); }
   void forget();

@@ -279,11 +279,13 @@ void TwoWayJoin::find_ranges(std::size_t stream) {
   directions_[stream].done += fresh.due;
 }
 
-// The same for the rows from number `from` of the change on, up to `to`. Returns: how many pairs they may meet.
+// The same for the rows from number `from` of the change on, up to `to`. Returns: how many pairs they may
+// meet.
 std::uint64_t TwoWayJoin::find_ranges(std::size_t stream, std::size_t from, std::size_t to) {
   Fresh& fresh = fresh_[stream];
   const Window& other = sides_[1 - stream]->window;
   const auto& count = config_.streams[1 - stream].window_rows;
+  const auto& freshness = config_.streams[1 - stream].freshness;
   RangeFinder finder(bounds_, stream, other);
   const Timestamp* times = sides_[stream]->window.timestamps.at(fresh.first);
   std::uint64_t due = 0;
@@ -293,6 +295,7 @@ std::uint64_t TwoWayJoin::find_ranges(std::size_t stream, std::size_t from, std:
     Seq hi = visible;
     if (count.has_value()) {
       lo = std::max(other.begin(), visible > *count ? visible - *count : 0);
+      if (freshness.has_value()) lo = std::max(lo, other.lower_bound(saturating_add(times[at], -*freshness)));
     } else {
       finder.find(times[at], lo, hi);
       hi = std::min(hi, visible);
@@ -335,8 +338,8 @@ std::size_t TwoWayJoin::serve(const ProbeRun& run, Pairs& found) {
   const std::size_t stream = phase_;
   Index& index = *sides_[1 - stream]->index;
   Work& work = directions_[stream].work;
-  if (shared_ != nullptr && (shared_->has_kept() || config_.share_all ||
-                             shared_->pays(index, run.requests, fresh_[stream].due))) {
+  if (shared_ != nullptr &&
+      (shared_->has_kept() || config_.share_all || shared_->pays(index, run.requests, fresh_[stream].due))) {
     return shared_->serve(
         index, run, [this, stream](Pairs& pairs, Work& done) { verify(stream, pairs, done); }, found, work);
   }
@@ -565,7 +568,7 @@ RowId TwoWayJoin::first_needed(std::size_t stream) {
 // been released; results found in between are made of rows that are in their windows now or come later.
 void TwoWayJoin::look_for_needed(std::size_t stream) {
   results_at_look_[stream] = results_;
-  needed_[stream] = std::min(sides_[stream]->first_needed(), hold_.first_row(stream == 0));
+  needed_[stream] = std::min(sides_[stream]->first_needed(), hold_.first_row(stream));
   for (const Result& result : timeless_) {
     needed_[stream] = std::min(needed_[stream], stream == 0 ? result.left : result.right);
   }

@@ -97,7 +97,7 @@ class TwoWayJoin {
     return hold_.bytes() + timeless_.capacity() * sizeof(Result);
   }
   // Whether this pair was found and is kept back for its order.
-  [[nodiscard]] bool holds(RowId left, RowId right) const { return hold_.holds(left, right); }
+  [[nodiscard]] bool holds(RowId left, RowId right) const { return hold_.holds({left, right}); }
   [[nodiscard]] std::size_t bytes() const;
   [[nodiscard]] RowId first_needed(std::size_t stream);
 

@@ -67,6 +67,20 @@ class JoinConfig:
         return self.on.left_columns if side == 0 else self.on.right_columns
 
     @property
+    def apart_ns(self) -> tuple[int | None, int | None]:
+        """The lowest and highest ts_right - ts_left of a pair; None where a window of rows bounds it."""
+        high, low = (_reach(stream) for stream in self.streams) if self.between is None else (None, None)
+        low = None if low is None else -low
+        if self.between is not None:
+            low, high = self.between[0].amount, self.between[1].amount
+        older_left, older_right = (stream.freshness for stream in self.streams)
+        if low is not None and older_right is not None:
+            low = max(low, -older_right.amount)
+        if high is not None and older_left is not None:
+            high = min(high, older_left.amount)
+        return low, high
+
+    @property
     def names(self) -> tuple[str, str]:
         """The names of the two streams."""
         return self.streams[0].name, self.streams[1].name
@@ -129,6 +143,11 @@ def pair_of(value: object, *, argument: str) -> tuple[Any, Any]:
     if len(value) != 2:
         raise ConfigError(f"{argument}={value!r}: expected one value for both sides, or (left, right)")
     return value[0], value[1]
+
+
+def _reach(stream: Stream) -> int | None:
+    assert stream.window is not None  # the configuration was checked
+    return None if stream.window.is_rows else stream.window.amount
 
 
 def _stream(value: object, side: str) -> Stream:
@@ -208,9 +227,10 @@ def _refuse_what_is_to_come(config: JoinConfig) -> None:
         raise ConfigError(
             f"threads={config.threads} with shed=: a join that sheds runs on one thread; expected 1"
         )
+    low, high = config.apart_ns
+    if low is not None and high is not None and low > high:
+        raise ConfigError("between, freshness: no pair is within between= and as fresh as the streams ask")
     for stream in config.streams:
-        if stream.freshness is not None:
-            raise ConfigError(f"Stream {stream.name!r}: freshness is not in this version of WindowJoin")
         if config.shed is not None and stream.idle_timeout is not None:
             raise ConfigError(
                 f"Stream {stream.name!r}: idle_timeout='{stream.idle_timeout}' with shed=: expected None"
