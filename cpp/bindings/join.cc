@@ -143,9 +143,10 @@ class Turn {
 class Join {
  public:
   Join(std::vector<TermConfig> terms, std::array<StreamConfig, kSides> streams, const py::int_& lower,
-       const py::int_& upper, const std::string& how, const std::string& order)
+       const py::int_& upper, const std::string& how, const std::string& order, std::size_t threads,
+       bool share_all)
       : join_({std::move(terms), std::move(streams), to_wide(lower), to_wide(upper), how_kind(how),
-               order_kind(order)}) {}
+               order_kind(order), threads, share_all}) {}
 
   py::tuple push(std::size_t stream, const py::object& batch, const py::object& keep) {
     const Turn turn(busy_);
@@ -380,25 +381,28 @@ void bind_join(py::module_& module) {
            py::arg("within_real") = 0.0, py::arg("metric") = "mean-abs", py::arg("at_most") = 0.0,
            py::arg("element") = "byte", py::arg("width") = std::size_t{0});
   py::class_<StreamConfig>(module, "StreamConfig")
-      .def(
-          py::init([](std::string name, std::string time_column, std::int64_t time_multiplier,
-                      std::optional<std::uint64_t> window_rows, Duration basic_span,
-                      std::optional<Duration> lateness, bool raise_late, const std::string& index,
-                      const std::string& merge, bool lazy_expiry) {
-            return StreamConfig{
-                std::move(name), std::move(time_column), time_multiplier,   window_rows, basic_span, lateness,
-                raise_late,      index_kind(index),      merge_kind(merge), lazy_expiry};
-          }),
-          py::arg("name"), py::kw_only(), py::arg("time_column"),
-          py::arg("time_multiplier") = std::int64_t{1}, py::arg("window_rows") = py::none(),
-          py::arg("basic_span") = Duration{0}, py::arg("lateness") = py::none(),
-          py::arg("raise_late") = false, py::arg("index") = "scan", py::arg("merge") = "auto",
-          py::arg("lazy_expiry") = false);
+      .def(py::init([](std::string name, std::string time_column, std::int64_t time_multiplier,
+                       std::optional<std::uint64_t> window_rows, std::optional<Duration> freshness,
+                       Duration basic_span, std::optional<Duration> lateness, bool raise_late,
+                       const std::string& index, const std::string& merge, bool lazy_expiry) {
+             return StreamConfig{std::move(name),   std::move(time_column),
+                                 time_multiplier,   window_rows,
+                                 freshness,         basic_span,
+                                 lateness,          raise_late,
+                                 index_kind(index), merge_kind(merge),
+                                 lazy_expiry};
+           }),
+           py::arg("name"), py::kw_only(), py::arg("time_column"),
+           py::arg("time_multiplier") = std::int64_t{1}, py::arg("window_rows") = py::none(),
+           py::arg("freshness") = py::none(), py::arg("basic_span") = Duration{0},
+           py::arg("lateness") = py::none(), py::arg("raise_late") = false, py::arg("index") = "scan",
+           py::arg("merge") = "auto", py::arg("lazy_expiry") = false);
   py::class_<Join>(module, "Join")
       .def(py::init<std::vector<TermConfig>, std::array<StreamConfig, kSides>, const py::int_&,
-                    const py::int_&, const std::string&, const std::string&>(),
+                    const py::int_&, const std::string&, const std::string&, std::size_t, bool>(),
            py::arg("terms"), py::arg("streams"), py::kw_only(), py::arg("lower"), py::arg("upper"),
-           py::arg("how") = "inner", py::arg("order") = "none")
+           py::arg("how") = "inner", py::arg("order") = "none", py::arg("threads") = std::size_t{1},
+           py::arg("share_all") = false)
       .def("push", &Join::push, py::arg("stream"), py::arg("batch"), py::arg("keep") = py::none())
       .def("refill", &Join::refill, py::arg("stream"), py::arg("batch"))
       .def("advance", &Join::advance, py::arg("stream"), py::arg("to"), py::arg("keep") = py::none())

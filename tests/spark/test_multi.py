@@ -101,9 +101,7 @@ def test_multi_join_refuses_streams_beside_batches_and_streams_without_a_waterma
     with pytest.raises(wm.ConfigError, match="'A', 'B' are streams and 'C' are not"):
         multi_join(still, on=ON)
     bare = [(one, stream(spark, tmp_path / one.name, TABLES["A"].schema, delay=None)) for one, _ in inputs]
-    with pytest.raises(
-        wm.ConfigError, match="stream 'A': the time column 'ts' .* needs a watermark"
-    ):
+    with pytest.raises(wm.ConfigError, match=r"stream 'A': the time column 'ts' .* needs a watermark"):
         multi_join(bare, on=ON)
 
 
