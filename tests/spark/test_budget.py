@@ -163,7 +163,7 @@ def test_batch_of_five_times_the_rows_is_back_within_its_bound_in_two_batches(co
         asked = request(
             lefts[0],
             rights[0],
-            on=wm.overlap("tags", at_least=4),
+            on=wm.band("price", within=0.01),
             by=by,
             labels=(0,) if by == "one" else (0, 1),
             lower=-2 * SECOND,
