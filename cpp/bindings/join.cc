@@ -135,9 +135,10 @@ constexpr std::size_t kMostCopied = std::size_t{1} << 16;
 class Join {
  public:
   Join(std::vector<TermConfig> terms, std::array<StreamConfig, kSides> streams, const py::int_& lower,
-       const py::int_& upper, const std::string& how, const std::string& order)
+       const py::int_& upper, const std::string& how, const std::string& order, std::size_t threads,
+       bool share_all)
       : join_({std::move(terms), std::move(streams), to_wide(lower), to_wide(upper), how_kind(how),
-               order_kind(order)}) {}
+               order_kind(order), threads, share_all}) {}
 
   // Returns: rows of results, left and right, and the numbers of late rows or None.
   py::tuple push(std::size_t stream, const py::object& batch, const py::object& keep) {
@@ -168,6 +169,19 @@ class Join {
     forget(out_.left);
     forget(out_.right);
     return py::make_tuple(any ? py::object(py::int_(outbox.address())) : py::none(), late());
+  }
+
+  // Takes rows whose results are known already: they enter their window and look for nobody.
+  void refill(std::size_t stream, const py::object& batch) {
+    const Turn turn(busy_);
+    const ArrowBatch given(batch);
+    if (join_.config().how != How::kInner) {
+      throw ConfigError("refill: whether a row has a partner is only known by looking; expected how='inner'");
+    }
+    Released nothing;
+    const py::gil_scoped_release release;
+    join_.begin_push(checked_stream(stream), given.schema(), given.array());
+    join_.commit(nothing);
   }
 
   py::tuple advance(std::size_t stream, Timestamp to, const py::object& keep) {
@@ -391,11 +405,13 @@ void bind_join(py::module_& module) {
            py::arg("merge") = "auto", py::arg("lazy_expiry") = false);
   py::class_<Join>(module, "Join")
       .def(py::init<std::vector<TermConfig>, std::array<StreamConfig, kSides>, const py::int_&,
-                    const py::int_&, const std::string&, const std::string&>(),
+                    const py::int_&, const std::string&, const std::string&, std::size_t, bool>(),
            py::arg("terms"), py::arg("streams"), py::kw_only(), py::arg("lower"), py::arg("upper"),
-           py::arg("how") = "inner", py::arg("order") = "none")
+           py::arg("how") = "inner", py::arg("order") = "none", py::arg("threads") = std::size_t{1},
+           py::arg("share_all") = false)
       .def("push", &Join::push, py::arg("stream"), py::arg("batch"), py::arg("keep") = py::none())
       .def("push_into", &Join::push_into, py::arg("stream"), py::arg("batch"), py::arg("keep"), py::arg("outbox"))
+      .def("refill", &Join::refill, py::arg("stream"), py::arg("batch"))
       .def("advance", &Join::advance, py::arg("stream"), py::arg("to"), py::arg("keep") = py::none())
       .def("finish", &Join::finish, py::arg("keep") = py::none())
       .def("poll", &Join::poll, py::arg("keep") = py::none())

@@ -71,26 +71,76 @@ template <class Value>
   return all;
 }
 
+// A batch as it is handed over, with its rows' types where there are any.
+class Rows : public ArrowBatch {
+ public:
+  Rows(const py::object& batch, const py::object& kinds, std::uint32_t types) : ArrowBatch(batch) {
+    if (kinds.is_none()) return;
+    types_ = kinds.cast<py::array_t<std::uint8_t, py::array::c_style>>();
+    if (types_.size() != array().length) throw SchemaError("types: expected one per row");
+    has_types_ = true;
+    const bool known =
+        std::all_of(codes(), codes() + types_.size(), [types](std::uint8_t code) { return code < types; });
+    if (!known) throw SchemaError("types: a code is out of range");
+  }
+  [[nodiscard]] const std::uint8_t* codes() const { return has_types_ ? types_.data() : nullptr; }
+
+ private:
+  py::array_t<std::uint8_t, py::array::c_style> types_;
+  bool has_types_ = false;
+};
+
 class Selective {
  public:
   explicit Selective(SelectiveConfig config) : join_(std::move(config)) {}
 
-  py::tuple push(std::size_t stream, const py::object& batch, std::optional<Timestamp> at, const py::object& kinds,
-                 const py::object& keep, const py::object& control) {
-    const ArrowBatch given(batch);
-    py::array_t<std::uint8_t, py::array::c_style> types;
-    const std::uint8_t* codes = nullptr;
-    if (!kinds.is_none()) {
-      types = kinds.cast<py::array_t<std::uint8_t, py::array::c_style>>();
-      if (types.size() != given.array().length) throw SchemaError("types: expected one per row");
-      codes = types.data();
-      const bool known = std::all_of(codes, codes + types.size(),
-                                     [this](std::uint8_t code) { return code < join_.config().types; });
-      if (!known) throw SchemaError("types: a code is out of range");
-    }
-    Released out = change(keep, control, [&] { join_.begin_push(checked_stream(stream), given.schema(), given.array(), at, codes); });
+  py::tuple push(std::size_t stream, const py::object& batch, std::optional<Timestamp> at,
+                 const py::object& kinds, const py::object& keep, const py::object& control) {
+    const Rows rows(batch, kinds, join_.config().types);
+    Released out = change(keep, control, [&] {
+      join_.begin_push(checked_stream(stream), rows.schema(), rows.array(), at, rows.codes());
+    });
     return py::make_tuple(to_array(std::move(out.left)), to_array(std::move(out.right)),
                           to_array(std::move(out.late)));
+  }
+
+  void hold(std::size_t stream, const py::object& batch,
+            const py::array_t<Timestamp, py::array::c_style>& arrivals, const py::object& kinds) {
+    const Rows rows(batch, kinds, join_.config().types);
+    if (arrivals.size() != rows.array().length) throw SchemaError("arrivals: expected one per row");
+    const py::none nothing;
+    change(nothing, nothing, [&] {
+      join_.begin_hold(checked_stream(stream), rows.schema(), rows.array(), arrivals.data(), rows.codes());
+    });
+  }
+
+  py::tuple drain(const py::object& keep, const py::object& control) {
+    py::tuple found = pairs(change(keep, control, [&] { join_.begin_drain(); }));
+    if (const std::optional<Period> period = join_.end_period()) {
+      const py::object plans = control(to_dict(*period));
+      if (!plans.is_none()) set_plans(plans.cast<py::tuple>());
+    }
+    return found;
+  }
+
+  void refill(std::size_t stream, const py::object& batch, const py::object& kinds) {
+    const Rows rows(batch, kinds, join_.config().types);
+    const py::none nothing;
+    change(nothing, nothing,
+           [&] { join_.begin_refill(checked_stream(stream), rows.schema(), rows.array(), rows.codes()); });
+  }
+
+  void set_speed(double units_per_second) { join_.set_speed(units_per_second); }
+
+  [[nodiscard]] py::bytes course() const {
+    ByteWriter writer;
+    join_.save_course(writer);
+    return writer.bytes();
+  }
+  void set_course(std::string_view body) {
+    ByteReader reader(body);
+    join_.load_course(reader);
+    reader.expect_end();
   }
 
   py::tuple advance(std::size_t stream, Timestamp to, const py::object& keep, const py::object& control) {
@@ -184,8 +234,9 @@ class Selective {
   void set_plans(const py::tuple& plans) {
     for (std::size_t stream = 0; stream < kSides; ++stream) {
       const py::tuple given = plans[stream].cast<py::tuple>();
-      join_.set_plan(stream, {given[0].cast<std::vector<std::uint32_t>>(), given[1].cast<std::vector<double>>(),
-                              given[2].cast<double>(), given[3].cast<double>(), given[4].cast<double>()});
+      join_.set_plan(stream,
+                     {given[0].cast<std::vector<std::uint32_t>>(), given[1].cast<std::vector<double>>(),
+                      given[2].cast<double>(), given[3].cast<double>(), given[4].cast<double>()});
     }
   }
 
@@ -203,27 +254,47 @@ class Selective {
 
 void bind_selective(py::module_& module) {
   py::class_<Selective>(module, "SelectiveJoin")
-      .def(py::init([](std::vector<TermConfig> terms, std::array<StreamConfig, kSides> streams, const py::int_& lower,
-                       const py::int_& upper, double seconds_per_tick, double units_per_second,
-                       std::array<double, 4> costs, Duration basic_span, std::array<std::uint32_t, kSides> cells,
-                       std::uint32_t types, double input_buffer_s, double control_period_s, bool synchronised,
-                       bool guarded, bool scored, double first_full_probe_share, std::uint64_t seed) {
-             return std::make_unique<Selective>(SelectiveConfig{
-                 std::move(terms), std::move(streams), to_wide(lower), to_wide(upper), seconds_per_tick,
-                 units_per_second, {costs[0], costs[1], costs[2], costs[3]}, basic_span, cells, types,
-                 input_buffer_s, control_period_s, synchronised, guarded, scored,
-                 first_full_probe_share, seed});
+      .def(py::init([](std::vector<TermConfig> terms, std::array<StreamConfig, kSides> streams,
+                       const py::int_& lower, const py::int_& upper, double seconds_per_tick,
+                       double units_per_second, std::array<double, 4> costs, Duration basic_span,
+                       std::array<std::uint32_t, kSides> cells, std::uint32_t types, double input_buffer_s,
+                       double control_period_s, bool synchronised, bool guarded, bool scored,
+                       double first_full_probe_share, std::uint64_t seed) {
+             return std::make_unique<Selective>(SelectiveConfig{std::move(terms),
+                                                                std::move(streams),
+                                                                to_wide(lower),
+                                                                to_wide(upper),
+                                                                seconds_per_tick,
+                                                                units_per_second,
+                                                                {costs[0], costs[1], costs[2], costs[3]},
+                                                                basic_span,
+                                                                cells,
+                                                                types,
+                                                                input_buffer_s,
+                                                                control_period_s,
+                                                                synchronised,
+                                                                guarded,
+                                                                scored,
+                                                                first_full_probe_share,
+                                                                seed});
            }),
            py::arg("terms"), py::arg("streams"), py::kw_only(), py::arg("lower"), py::arg("upper"),
            py::arg("seconds_per_tick"), py::arg("units_per_second"), py::arg("costs"), py::arg("basic_span"),
            py::arg("cells"), py::arg("types"), py::arg("input_buffer_s"), py::arg("control_period_s"),
-           py::arg("synchronised"), py::arg("guarded"), py::arg("scored"),
-           py::arg("first_full_probe_share"), py::arg("seed"))
+           py::arg("synchronised"), py::arg("guarded"), py::arg("scored"), py::arg("first_full_probe_share"),
+           py::arg("seed"))
       .def("push", &Selective::push, py::arg("stream"), py::arg("batch"), py::kw_only(), py::arg("at"),
            py::arg("kinds"), py::arg("keep"), py::arg("control"))
       .def("advance", &Selective::advance, py::arg("stream"), py::arg("to"), py::kw_only(), py::arg("keep"),
            py::arg("control"))
       .def("finish", &Selective::finish, py::kw_only(), py::arg("keep"), py::arg("control"))
+      .def("hold", &Selective::hold, py::arg("stream"), py::arg("batch"), py::kw_only(), py::arg("arrivals"),
+           py::arg("kinds"))
+      .def("drain", &Selective::drain, py::kw_only(), py::arg("keep"), py::arg("control"))
+      .def("refill", &Selective::refill, py::arg("stream"), py::arg("batch"), py::kw_only(), py::arg("kinds"))
+      .def("set_speed", &Selective::set_speed, py::arg("units_per_second"))
+      .def("course", &Selective::course)
+      .def("set_course", &Selective::set_course, py::arg("body"))
       .def("set_lag", &Selective::set_lag, py::arg("seconds"))
       .def("first_needed", &Selective::first_needed, py::arg("stream"))
       .def("statistics", &Selective::statistics)

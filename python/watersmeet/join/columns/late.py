@@ -18,7 +18,7 @@ class LateRows:
         self._unpicked: list[tuple[pa.RecordBatch, Rows]] = []
 
     def keep(self, batch: pa.RecordBatch, places: Rows) -> None:
-        """Keep the rows at these places of a batch; the whole batch, where there is no memory to pick them."""
+        """Keep the rows at these places of a batch; the whole batch, while there is no memory to pick."""
         self._unpicked.append((batch, places))
         try:
             self._pick()

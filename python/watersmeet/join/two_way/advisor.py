@@ -75,7 +75,7 @@ class IndexAdvisor:
 
     def consider(self, core: Any, metrics: Metrics, *, elapsed_s: float) -> None:
         """Look at the counters, `elapsed_s` of stream time after the first row, and change what pays."""
-        self._next_look = self._rows + max(_LOOK_EVERY_ROWS, self._rows // 2)
+        self._next_look = self._rows + max(_LOOK_EVERY_ROWS, self._rows // 4)
         loads = self._loads(metrics, elapsed_s)
         if loads is None:
             return
