@@ -15,7 +15,7 @@ import math
 import os
 import sys
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any, Final, Protocol, cast
 
@@ -83,8 +83,27 @@ class Source:
 
 def open_source(path: str, format: str, *, batch_rows: int) -> Source:
     """Open a file, or standard input for '-'. An empty input gives one empty batch, which has the schema."""
-    if path == "-":
-        return _pipe_source(format, batch_rows)
+    name = "standard input" if path == "-" else path
+    with _telling(name):
+        source = _pipe_source(name, format, batch_rows) if path == "-" else _file(path, format, batch_rows)
+    return replace(source, batches=_told(name, source.batches))
+
+
+@contextlib.contextmanager
+def _telling(name: str) -> Iterator[None]:
+    """What Arrow cannot read is an error that names the input."""
+    try:
+        yield
+    except pa.ArrowException as error:
+        raise SchemaError(f"{name}: {error}") from error
+
+
+def _told(name: str, batches: Generator[pa.RecordBatch, None, None]) -> Generator[pa.RecordBatch, None, None]:
+    with _telling(name):
+        yield from batches
+
+
+def _file(path: str, format: str, batch_rows: int) -> Source:
     size = Path(path).stat().st_size
     if format == "parquet":
         return _parquet_source(path, pa_parquet.ParquetFile(path), size, batch_rows)
@@ -106,9 +125,8 @@ def _stream_source(path: str, format: str, size: int, batch_rows: int) -> Source
     return Source(path, _sliced(batches(), batch_rows), size, lambda: read[0])
 
 
-def _pipe_source(format: str, batch_rows: int) -> Source:
+def _pipe_source(name: str, format: str, batch_rows: int) -> Source:
     stream: IO[bytes] = sys.stdin.buffer
-    name = "standard input"
     if format == "parquet":
         whole = pa_parquet.ParquetFile(pa.BufferReader(stream.read()))
         return _parquet_source(name, whole, None, batch_rows)

@@ -2,10 +2,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import watersmeet as wm
 from watersmeet.cli.files import FORMATS, open_sink, open_source, resolve_format
 from watersmeet.errors import ConfigError, SchemaError
 
@@ -127,3 +129,20 @@ def test_a_format_that_cannot_be_told_is_asked_for(path: str, given: str | None)
 def test_an_output_folder_that_is_missing_is_refused_before_work_begins(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="does not exist"):
         open_sink(str(tmp_path / "no" / "x.csv"), "csv")
+
+
+@pytest.mark.parametrize("name", ["bad.csv", "bad.jsonl", "bad.parquet", "bad.arrow", "bad.arrows"])
+def test_what_cannot_be_read_is_an_error_that_names_the_file(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(b"" if name == "bad.csv" else b'{"ts": 1, "k":\n')
+    with pytest.raises(SchemaError, match=name):
+        list(open_source(str(path), resolve_format(str(path), None, option="-f"), batch_rows=10).batches)
+
+
+def test_a_file_of_a_header_alone_joins_with_nothing(tmp_path: Path) -> None:
+    (tmp_path / "head.csv").write_text("ts,k\n")
+    (source,) = open_source(str(tmp_path / "head.csv"), "csv", batch_rows=10).batches
+    assert (
+        wm.join(source, {"ts": np.array([1]), "k": np.array([1])}, on=wm.equal("k"), window="1s").num_rows
+        == 0
+    )

@@ -79,7 +79,7 @@ def _time_ns(stream: Stream, given: pa.DataType, kind: pa.DataType, about: str) 
     """How many nanoseconds one step of the time column stands for."""
     if pa.types.is_timestamp(kind):
         return NANOSECONDS[kind.unit]
-    if pa.types.is_integer(kind):
+    if pa.types.is_integer(kind) or pa.types.is_null(kind):  # of a column without any value no type is known
         return NANOSECONDS[stream.time_unit]
     raise SchemaError(
         f"{about}: time column {stream.time!r} is {given}; expected an Arrow timestamp, or integers in"
