@@ -72,10 +72,18 @@ void distance(benchmark::State& state, const Term& term) {
 }
 
 [[nodiscard]] Term images(Metric metric, double at_most) {
-  return {.kind = TermKind::kDistance, .metric = metric, .at_most = at_most, .element = Element::kByte, .width = 15'000};
+  return {.kind = TermKind::kDistance,
+          .metric = metric,
+          .at_most = at_most,
+          .element = Element::kByte,
+          .width = 15'000};
 }
 [[nodiscard]] Term embeddings(Metric metric, double at_most) {
-  return {.kind = TermKind::kDistance, .metric = metric, .at_most = at_most, .element = Element::kFloat, .width = 768};
+  return {.kind = TermKind::kDistance,
+          .metric = metric,
+          .at_most = at_most,
+          .element = Element::kFloat,
+          .width = 768};
 }
 
 BENCHMARK_CAPTURE(distance, image_mean_abs_40, images(Metric::kMeanAbs, 40));

@@ -68,7 +68,8 @@ void append_and_expire(benchmark::State& state, const Shape& shape, std::size_t 
   const std::vector<Seq> hi(count, window.end());
   Pairs pairs;
   Work work;
-  index.probe({.own = &probing, .first = 0, .requests = count, .lo = lo.data(), .hi = hi.data()}, pairs, work);
+  index.probe({.own = &probing, .first = 0, .requests = count, .lo = lo.data(), .hi = hi.data()}, pairs,
+              work);
   std::vector<std::pair<Seq, Seq>> found;
   for (std::size_t at = 0; at < pairs.size(); ++at) found.emplace_back(pairs.own[at], pairs.other[at]);
   std::sort(found.begin(), found.end());

@@ -42,7 +42,8 @@ class Source {
     const std::uint64_t first = from.starts[next_];
     const auto items = static_cast<std::size_t>(from.item_end(next_ + rows - 1) - first);
     std::uint64_t* starts = to.starts.extend(rows);
-    for (std::size_t row = 0; row < rows; ++row) starts[row] = to.items.end() + from.starts[next_ + row] - first;
+    for (std::size_t row = 0; row < rows; ++row)
+      starts[row] = to.items.end() + from.starts[next_ + row] - first;
     to.items.append(from.items.at(first), items);
     if (!from.weighted) return;
     to.weights.append(from.weights.at(first), items);
@@ -63,7 +64,8 @@ struct Side {
 class Life {
  public:
   Life(Window (*empty)(), Window one, Window two, const Term& term, const Maker& make, Seq reach)
-      : sides_{{Source(std::move(one)), empty(), nullptr}, {Source(std::move(two)), empty(), nullptr}}, reach_(reach) {
+      : sides_{{Source(std::move(one)), empty(), nullptr}, {Source(std::move(two)), empty(), nullptr}},
+        reach_(reach) {
     for (Side& side : sides_) side.index = make(side.window, term);
   }
 
@@ -128,7 +130,8 @@ void live(benchmark::State& state, Life&& life, Seq reach) {
   return window;
 }
 
-[[nodiscard]] Window sets(Seq rows, const Zipf& items, double size, double spread, bool weighted, std::uint64_t seed) {
+[[nodiscard]] Window sets(Seq rows, const Zipf& items, double size, double spread, bool weighted,
+                          std::uint64_t seed) {
   std::mt19937_64 random(seed);
   Window window = weighted ? weighted_window() : set_window();
   append_sets_of_about(window, rows, size, spread, items, random);
@@ -138,15 +141,17 @@ void live(benchmark::State& state, Life&& life, Seq reach) {
 void life_w1(benchmark::State& state) {
   const Seq reach = 1'000'000;
   live(state,
-       Life(&key_window, keys(4 * reach, 2 * reach, 1), keys(4 * reach, 2 * reach, 2), {.kind = TermKind::kEqual},
-            &make_hash_index, reach),
+       Life(&key_window, keys(4 * reach, 2 * reach, 1), keys(4 * reach, 2 * reach, 2),
+            {.kind = TermKind::kEqual}, &make_hash_index, reach),
        reach);
 }
 
 // About 5 of 100 items, at least 3 shared, 10,000 rows back.
 void life_w2(benchmark::State& state, MergeKind merge) {
   const Zipf items(100, 0.6);
-  const auto make = [merge](const Window& window, const Term& term) { return make_inverted_index(window, term, merge); };
+  const auto make = [merge](const Window& window, const Term& term) {
+    return make_inverted_index(window, term, merge);
+  };
   live(state,
        Life(&set_window, sets(100'000, items, 5, 1, false, 21), sets(100'000, items, 5, 1, false, 22),
             {.kind = TermKind::kOverlap, .at_least = 3}, make, 10'000),
@@ -156,7 +161,9 @@ void life_w2(benchmark::State& state, MergeKind merge) {
 // About 10 of 10,000 items, at least 5 shared, 100,000 rows back; with weights, cosine at least 0.5.
 void life_w2b(benchmark::State& state, MergeKind merge, bool weighted) {
   const Zipf items(10'000, 0.8);
-  const auto make = [merge](const Window& window, const Term& term) { return make_inverted_index(window, term, merge); };
+  const auto make = [merge](const Window& window, const Term& term) {
+    return make_inverted_index(window, term, merge);
+  };
   const Term term = weighted ? Term{.kind = TermKind::kCosine, .at_least = 0.5}
                              : Term{.kind = TermKind::kOverlap, .at_least = 5};
   live(state,
@@ -166,9 +173,9 @@ void life_w2b(benchmark::State& state, MergeKind merge, bool weighted) {
 }
 
 BENCHMARK(life_w1)->Arg(1'024)->Arg(65'536)->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(life_w2, auto, MergeKind::kAuto)->Arg(8'192)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(life_w2, auto, MergeKind::kAuto) -> Arg(8'192) -> Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(life_w2, heap, MergeKind::kHeap)->Arg(1'024)->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(life_w2b, auto, MergeKind::kAuto, false)->Arg(1'024)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(life_w2b, auto, MergeKind::kAuto, false) -> Arg(1'024) -> Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(life_w2b, cosine, MergeKind::kAuto, true)->Arg(1'024)->Unit(benchmark::kMillisecond);
 
 }  // namespace

@@ -73,12 +73,13 @@ inline void append_sets(Window& window, std::size_t rows, std::size_t size, cons
 }
 
 // The same with round(Normal(size, spread)) items, at least 1; in a weighted column with weights of length 1.
-inline void append_sets_of_about(Window& window, std::size_t rows, double size, double spread, const Zipf& items,
-                                 std::mt19937_64& random) {
+inline void append_sets_of_about(Window& window, std::size_t rows, double size, double spread,
+                                 const Zipf& items, std::mt19937_64& random) {
   std::normal_distribution<double> sizes(size, spread);
   auto& column = std::get<SetColumn>(window.columns[0]);
   for (std::size_t row = 0; row < rows; ++row) {
-    append_sets(window, 1, static_cast<std::size_t>(std::clamp(std::round(sizes(random)), 1.0, 32.0)), items, random);
+    append_sets(window, 1, static_cast<std::size_t>(std::clamp(std::round(sizes(random)), 1.0, 32.0)), items,
+                random);
     if (!column.weighted) continue;
     const std::size_t count = column.set_size(window.end() - 1);
     double* weights = column.weights.extend(count);

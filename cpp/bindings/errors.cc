@@ -1,6 +1,6 @@
 // Errors of the core become the Python leaves of the same name.
-#include "prelude.h"
 #include "watersmeet/base/errors.h"
+#include "prelude.h"
 
 namespace watersmeet::bindings {
 namespace {

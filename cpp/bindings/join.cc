@@ -301,7 +301,8 @@ class Join {
   // The results, as arrays: both are there before either leaves its buffer.
   [[nodiscard]] py::tuple pairs() {
     const bool large = out_.left.size() > kMostCopied;
-    py::tuple arrays = large ? py::make_tuple(to_array(std::exchange(out_.left, {})), to_array(std::exchange(out_.right, {})))
+    py::tuple arrays = large ? py::make_tuple(to_array(std::exchange(out_.left, {})),
+                                              to_array(std::exchange(out_.right, {})))
                              : py::make_tuple(copied(out_.left), copied(out_.right));
     forget(out_.left);
     forget(out_.right);
@@ -410,7 +411,8 @@ void bind_join(py::module_& module) {
            py::arg("how") = "inner", py::arg("order") = "none", py::arg("threads") = std::size_t{1},
            py::arg("share_all") = false)
       .def("push", &Join::push, py::arg("stream"), py::arg("batch"), py::arg("keep") = py::none())
-      .def("push_into", &Join::push_into, py::arg("stream"), py::arg("batch"), py::arg("keep"), py::arg("outbox"))
+      .def("push_into", &Join::push_into, py::arg("stream"), py::arg("batch"), py::arg("keep"),
+           py::arg("outbox"))
       .def("refill", &Join::refill, py::arg("stream"), py::arg("batch"))
       .def("advance", &Join::advance, py::arg("stream"), py::arg("to"), py::arg("keep") = py::none())
       .def("finish", &Join::finish, py::arg("keep") = py::none())

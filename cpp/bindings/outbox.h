@@ -32,7 +32,8 @@ class Outbox {
   }
 
   // Two columns of row numbers, the batch complete; gives its address. Requires: as many of both.
-  [[nodiscard]] std::uintptr_t pairs(std::span<const std::int64_t> left, std::span<const std::int64_t> right) {
+  [[nodiscard]] std::uintptr_t pairs(std::span<const std::int64_t> left,
+                                     std::span<const std::int64_t> right) {
     begin(left.size(), 2);
     add_rows(left);
     add_rows(right);

@@ -1,7 +1,7 @@
 // Payload and row numbers, gathered into Arrow batches that pyarrow takes over without a copy.
+#include "watersmeet/tuple/payload.h"
 #include "outbox.h"
 #include "prelude.h"
-#include "watersmeet/tuple/payload.h"
 
 namespace watersmeet::bindings {
 namespace {

@@ -95,7 +95,8 @@ class ArrowInbox {
 }
 
 // What a user's function says of `candidates` candidates, one boolean each.
-[[nodiscard]] inline py::array_t<bool, py::array::c_style> verdicts(const py::object& keep, const py::object& left,
+[[nodiscard]] inline py::array_t<bool, py::array::c_style> verdicts(const py::object& keep,
+                                                                    const py::object& left,
                                                                     const py::object& right,
                                                                     std::size_t candidates) {
   const py::object verdict = keep(left, right);

@@ -15,7 +15,9 @@ watersmeet::JoinConfig config_of(std::uint8_t choice) {
   TermConfig term;
   term.label = "term";
   switch (choice % 4) {
-    case 0: term.term.kind = TermKind::kEqual; break;
+    case 0:
+      term.term.kind = TermKind::kEqual;
+      break;
     case 1:
       term.term.kind = TermKind::kEqual;
       term.coding = Coding::kBytes;

@@ -108,7 +108,7 @@ class SlidingArray {
   }
 
   PageArray<T> data_;
-  Position base_ = 0;   // position of data_[0]
+  Position base_ = 0;  // position of data_[0]
   Position begin_ = 0;
   Position end_ = 0;
 };

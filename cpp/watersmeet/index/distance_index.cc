@@ -19,7 +19,8 @@ constexpr std::size_t kMostRequests = 64;
 
 class DistanceIndex final : public Index {
  public:
-  DistanceIndex(const Window& window, const Term& term) : window_(window), is_near_(term), scratch_(1, Tile(kMostRequests)) {}
+  DistanceIndex(const Window& window, const Term& term)
+      : window_(window), is_near_(term), scratch_(1, Tile(kMostRequests)) {}
 
   void append(Seq, Seq) override {}
   void expire_before(Seq) override {}
@@ -51,7 +52,8 @@ class DistanceIndex final : public Index {
   [[nodiscard]] std::size_t bytes() const override {
     std::size_t total = 0;
     for (const Tile& tile : scratch_) {
-      for (const Request& request : tile) total += sizeof(request) + request.partners.capacity() * sizeof(Seq);
+      for (const Request& request : tile)
+        total += sizeof(request) + request.partners.capacity() * sizeof(Seq);
     }
     return total;
   }

@@ -9,11 +9,11 @@
 namespace watersmeet {
 namespace {
 
-constexpr std::size_t kSmallest = 128;      // buckets
-constexpr std::size_t kLinksPerBucket = 8;  // live rows that a table can hold, per bucket
-constexpr std::size_t kBlock = 1024;        // rows appended between two looks at the table's size
-constexpr std::size_t kCaughtUpPerRow = 8;  // so that the next table is ready long before this one is full
-constexpr std::size_t kAhead = 28;          // rows between the prefetch and the use
+constexpr std::size_t kSmallest = 128;       // buckets
+constexpr std::size_t kLinksPerBucket = 8;   // live rows that a table can hold, per bucket
+constexpr std::size_t kBlock = 1024;         // rows appended between two looks at the table's size
+constexpr std::size_t kCaughtUpPerRow = 8;   // so that the next table is ready long before this one is full
+constexpr std::size_t kAhead = 28;           // rows between the prefetch and the use
 constexpr std::size_t kFewestShared = 4096;  // rows of a batch that several lanes enter
 constexpr Seq kMostPlaces = UINT32_MAX - 1;
 

@@ -39,7 +39,8 @@ std::uint32_t slots_with(const Bucket& bucket, std::uint32_t tag, Place lo, Plac
     return _mm_and_si128(same, _mm_cmplt_epi32(offset, size));
   };
   // The upper half takes `next` and `chain` for a slot, which is cut off.
-  const __m128i words = _mm_packs_epi32(passing(bucket.tags, bucket.places), passing(bucket.tags + 4, bucket.places + 4));
+  const __m128i words =
+      _mm_packs_epi32(passing(bucket.tags, bucket.places), passing(bucket.tags + 4, bucket.places + 4));
   return static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_packs_epi16(words, words))) & kAllSlots;
 #else
   std::uint32_t found = 0;
@@ -66,9 +67,7 @@ class HashIndex final : public Index {
   }
 
   [[nodiscard]] bool looks_up() const override { return true; }
-  [[nodiscard]] std::size_t bytes() const override {
-    return buckets_.bytes();
-  }
+  [[nodiscard]] std::size_t bytes() const override { return buckets_.bytes(); }
 
  private:
   // One look-up: the rows at places [lo, hi) whose key is `key`.
@@ -179,7 +178,8 @@ class HashIndex final : public Index {
         __builtin_prefetch(key_of(bucket.chain));
       }
       if (!wide_) return;
-      if (const std::uint32_t slots = slots_with(bucket, HashBuckets::tag(key), oldest_, ~Place{0}); slots != 0) {
+      if (const std::uint32_t slots = slots_with(bucket, HashBuckets::tag(key), oldest_, ~Place{0});
+          slots != 0) {
         __builtin_prefetch(key_of(bucket.places[std::countr_zero(slots)]));
       }
     }

@@ -29,8 +29,7 @@ constexpr std::uint32_t identifier(Seq row) { return static_cast<std::uint32_t>(
 
 class InvertedByIdIndex final : public Index {
  public:
-  InvertedByIdIndex(const Window& window, const Term& term)
-      : window_(window), term_(term) {
+  InvertedByIdIndex(const Window& window, const Term& term) : window_(window), term_(term) {
     scratch_.emplace_back();
   }
 
@@ -154,8 +153,8 @@ class InvertedByIdIndex final : public Index {
     for (const Code item : items) {
       if (item < lists_.size()) scratch.views.push_back({lists_[item].data(), lists_[item].size(), nullptr});
     }
-    return scratch.merge->run({.lists = scratch.views, .least = std::max<std::size_t>(least, 1), .exact = true},
-                              scratch.found);
+    return scratch.merge->run(
+        {.lists = scratch.views, .least = std::max<std::size_t>(least, 1), .exact = true}, scratch.found);
   }
 
   static bool in_range(Position id, LiveRange range, Seq& row) {

@@ -24,10 +24,7 @@ constexpr std::size_t kAhead = 8;  // candidates between the prefetch of a set a
 class InvertedIndex final : public Index {
  public:
   InvertedIndex(const Window& window, const Term& term, MergeKind merge)
-      : window_(window),
-        term_(term),
-        kind_(merge),
-        lists_(window, false) {
+      : window_(window), term_(term), kind_(merge), lists_(window, false) {
     scratch_.emplace_back();
   }
 
@@ -116,11 +113,13 @@ class InvertedIndex final : public Index {
     for (const Code item : items) {
       if (PostingLists::List* list = lists_.find(item)) wanted.push_back({list, list->postings.size()});
     }
-    std::stable_sort(wanted.begin(), wanted.end(), [](const Wanted& a, const Wanted& b) { return a.size > b.size; });
+    std::stable_sort(wanted.begin(), wanted.end(),
+                     [](const Wanted& a, const Wanted& b) { return a.size > b.size; });
     return wanted.size();
   }
 
-  void merge_lists(const Own& own, LiveRange range, std::size_t least, Scratch& scratch, Pairs& pairs, Work& work) {
+  void merge_lists(const Own& own, LiveRange range, std::size_t least, Scratch& scratch, Pairs& pairs,
+                   Work& work) {
     const MergeChoice choice = choose(range, least, scratch);
     const std::vector<Wanted>& wanted = scratch.wanted;
     std::vector<PostingView>& views = scratch.views;
@@ -143,7 +142,9 @@ class InvertedIndex final : public Index {
                            .least = enough,
                            .exact = counts_decide,
                            .ring_rows = lists_.ring_rows()};
-    Merge& merge = choice.bitmaps ? *scratch.bitmap : kind_ == MergeKind::kHeap ? *scratch.heap : *scratch.count;
+    Merge& merge = choice.bitmaps              ? *scratch.bitmap
+                   : kind_ == MergeKind::kHeap ? *scratch.heap
+                                               : *scratch.count;
     work.postings += merge.run(input, scratch.found);
     work.comparisons += found.offsets.size();
     if (choice.skipped > 0) {
@@ -190,7 +191,8 @@ class InvertedIndex final : public Index {
   void add_verified(const Own& own, LiveRange range, const Candidates& found, Pairs& pairs) const {
     const std::vector<std::uint32_t>& offsets = found.offsets;
     for (std::size_t at = 0; at < offsets.size(); ++at) {
-      if (at + 2 * kAhead < offsets.size()) __builtin_prefetch(sets().starts.at(range.lo + offsets[at + 2 * kAhead]));
+      if (at + 2 * kAhead < offsets.size())
+        __builtin_prefetch(sets().starts.at(range.lo + offsets[at + 2 * kAhead]));
       if (at + kAhead < offsets.size()) {
         __builtin_prefetch(sets().items.at(sets().starts[range.lo + offsets[at + kAhead]]));
       }
@@ -205,8 +207,8 @@ class InvertedIndex final : public Index {
     work.postings += count;
     const auto middle = static_cast<std::ptrdiff_t>(pairs.size());
     for (std::size_t at = 0; at < count; ++at) pairs.add(own_row, rows[at]);
-    std::inplace_merge(pairs.other.begin() + static_cast<std::ptrdiff_t>(before), pairs.other.begin() + middle,
-                       pairs.other.end());
+    std::inplace_merge(pairs.other.begin() + static_cast<std::ptrdiff_t>(before),
+                       pairs.other.begin() + middle, pairs.other.end());
   }
 
   const Window& window_;

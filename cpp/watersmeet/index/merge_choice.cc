@@ -9,12 +9,12 @@ namespace watersmeet {
 namespace {
 
 // Nanoseconds, measured by bench/micro on one machine; only their ratios matter.
-constexpr double kPosting = 1.3;       // counted and cleared
-constexpr double kVerification = 60;   // of one candidate
-constexpr double kBlock = 5;           // 512 rows of counters, read out
-constexpr double kBlockOfList = 1.2;   // 512 rows of one bitmap
-constexpr double kRaised = 3;          // one posting, added to bit-sliced counters
-constexpr double kList = 15;           // cutting a list to its range
+constexpr double kPosting = 1.3;      // counted and cleared
+constexpr double kVerification = 60;  // of one candidate
+constexpr double kBlock = 5;          // 512 rows of counters, read out
+constexpr double kBlockOfList = 1.2;  // 512 rows of one bitmap
+constexpr double kRaised = 3;         // one posting, added to bit-sliced counters
+constexpr double kList = 15;          // cutting a list to its range
 
 constexpr std::size_t kMostTried = 32;  // numbers of lists to skip that are compared
 
@@ -32,7 +32,8 @@ double expected_candidates(double postings, double rows, std::size_t least) {
 double bitmap_cost(const MergeEstimate& estimate) {
   const double blocks = estimate.rows / static_cast<double>(kBlockRows) + 1;
   double rare = 0;
-  for (const double postings : estimate.postings.subspan(estimate.popular)) rare += kRaised * postings + kList;
+  for (const double postings : estimate.postings.subspan(estimate.popular))
+    rare += kRaised * postings + kList;
   return blocks * (kBlock + kBlockOfList * static_cast<double>(estimate.popular)) + rare;
 }
 
@@ -46,7 +47,8 @@ MergeChoice choose_merge(const MergeEstimate& estimate) {
   const std::size_t most = estimate.may_skip ? std::min(estimate.least, estimate.postings.size()) : 1;
   const std::size_t step = std::max<std::size_t>(1, most / kMostTried);
   for (std::size_t skipped = 0; skipped < most; skipped += step) {
-    const double candidates = skipped == 0 ? 0 : expected_candidates(rest, estimate.rows, estimate.least - skipped);
+    const double candidates =
+        skipped == 0 ? 0 : expected_candidates(rest, estimate.rows, estimate.least - skipped);
     const double cost = kPosting * rest + kVerification * candidates +
                         kList * static_cast<double>(estimate.postings.size() - skipped);
     if (cost < least_cost) {
@@ -54,7 +56,8 @@ MergeChoice choose_merge(const MergeEstimate& estimate) {
       best.skipped = skipped;
     }
     const std::size_t next = std::min(skipped + step, most);
-    for (std::size_t list = skipped; list < next; ++list) rest = std::max(0.0, rest - estimate.postings[list]);
+    for (std::size_t list = skipped; list < next; ++list)
+      rest = std::max(0.0, rest - estimate.postings[list]);
   }
   if (estimate.bitmaps_allowed && estimate.popular > 0) best.bitmaps = bitmap_cost(estimate) < least_cost;
   return best;

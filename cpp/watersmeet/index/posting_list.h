@@ -63,7 +63,9 @@ class PostingList {
 
   static std::size_t entry_bytes(bool weighted) { return sizeof(Position) + (weighted ? sizeof(float) : 0); }
   // Weights stand behind all positions of the block.
-  static float* weights_of(Position* data, std::size_t capacity) { return reinterpret_cast<float*>(data + capacity); }
+  static float* weights_of(Position* data, std::size_t capacity) {
+    return reinterpret_cast<float*>(data + capacity);
+  }
 
   void swap(PostingList& other) {
     std::swap(data_, other.data_);
@@ -94,7 +96,8 @@ class PostingList {
       if (data == nullptr) throw std::bad_alloc();
       if (!empty()) std::memcpy(data, data_ + begin_, size() * sizeof(Position));
       if (weighted && !empty()) {
-        std::memcpy(weights_of(data, capacity), weights_of(data_, capacity_) + begin_, size() * sizeof(float));
+        std::memcpy(weights_of(data, capacity), weights_of(data_, capacity_) + begin_,
+                    size() * sizeof(float));
       }
     }
     std::free(std::exchange(data_, data));

@@ -80,7 +80,8 @@ void PostingLists::append_row(Seq row) {
   const std::uint64_t slot = row & (ring_rows_ - 1);
   const double* weights = weighted_ ? sets().set_weights(row).data() : nullptr;
   // A row whose length a float cannot hold adds nothing to sums: the index keeps it apart.
-  const double share = weighted_ && has_float_length(sets().squares[row]) ? 1 / std::sqrt(sets().squares[row]) : 0;
+  const double share =
+      weighted_ && has_float_length(sets().squares[row]) ? 1 / std::sqrt(sets().squares[row]) : 0;
   for (std::size_t at = 0; at < items.size(); ++at) {
     List& list = lists_[items[at]];
     if (list.postings.full()) drop_dead(list.postings);
@@ -191,7 +192,8 @@ std::pair<const Seq*, std::size_t> PostingLists::empty_sets(LiveRange range) con
 }
 
 std::size_t PostingLists::bytes() const {
-  std::size_t total = lists_.capacity() * sizeof(List) + empty_.bytes() + with_bitmap_.capacity() * sizeof(Code);
+  std::size_t total =
+      lists_.capacity() * sizeof(List) + empty_.bytes() + with_bitmap_.capacity() * sizeof(Code);
   for (const List& list : lists_) total += list.postings.bytes(weighted_) + list.bitmap.bytes();
   return total;
 }

@@ -67,7 +67,9 @@ class PostingLists {
 
  private:
   [[nodiscard]] const SetColumn& sets() const { return std::get<SetColumn>(window_.columns[0]); }
-  [[nodiscard]] std::uint32_t offset(Position position) const { return position - static_cast<Position>(floor_); }
+  [[nodiscard]] std::uint32_t offset(Position position) const {
+    return position - static_cast<Position>(floor_);
+  }
   [[nodiscard]] Seq oldest() const { return begin_ > window_.begin() ? begin_ : window_.begin(); }
   // The first entry of the list that is not before `row`.
   [[nodiscard]] const Position* lower_bound(const PostingList& list, Seq row) const;

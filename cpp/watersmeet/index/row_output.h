@@ -52,7 +52,8 @@ std::size_t for_each_request(const ProbeRun& run, const Window& window, Pairs& p
     const Seq row = run.row(at);
     if (!range.empty() && run.own->joinable[row]) probe_row(row, range);
     if (run.found != nullptr) run.found[at] = static_cast<std::uint32_t>(pairs.size() - before);
-    if (pairs.size() - pairs_before >= run.max_pairs || work.units() - work_before >= run.max_work) return at + 1;
+    if (pairs.size() - pairs_before >= run.max_pairs || work.units() - work_before >= run.max_work)
+      return at + 1;
   }
   return run.requests;
 }

@@ -9,12 +9,12 @@
 #include <bit>
 #include <variant>
 
+#include "watersmeet/base/clones.h"
 #include "watersmeet/base/hash.h"
 #include "watersmeet/base/sliding_array.h"
 #include "watersmeet/index/distance_index.h"
 #include "watersmeet/index/index.h"
 #include "watersmeet/index/row_output.h"
-#include "watersmeet/base/clones.h"
 #include "watersmeet/predicate/verify.h"
 
 namespace watersmeet {
@@ -35,8 +35,9 @@ WATERSMEET_CLONES std::size_t next_equal_block(const std::uint64_t* words, std::
   return from;
 }
 
-WATERSMEET_CLONES std::size_t next_block_between(const std::int64_t* words, std::size_t from, std::size_t size,
-                                                 std::int64_t lowest, std::int64_t highest) {
+WATERSMEET_CLONES std::size_t next_block_between(const std::int64_t* words, std::size_t from,
+                                                 std::size_t size, std::int64_t lowest,
+                                                 std::int64_t highest) {
   for (; from + kBlock <= size; from += kBlock) {
     std::uint64_t found = 0;
     for (std::size_t at = 0; at < kBlock; ++at) {
@@ -87,7 +88,8 @@ class ScanIndex final : public Index {
         case TermKind::kEqual:
           return scan_keys(*run.own, row, range, pairs);
         case TermKind::kBand:
-          return term_.real ? scan_reals(*run.own, row, range, pairs) : scan_integers(*run.own, row, range, pairs);
+          return term_.real ? scan_reals(*run.own, row, range, pairs)
+                            : scan_integers(*run.own, row, range, pairs);
         case TermKind::kDot:
         case TermKind::kCosine:
           return scan_weighted(*run.own, row, range, pairs);
@@ -125,7 +127,9 @@ class ScanIndex final : public Index {
     const std::uint64_t key = std::get<KeyColumn>(own.columns[0]).words[own_row];
     scan_words(
         std::get<KeyColumn>(window_.columns[0]).words.at(range.lo), own_row, range, pairs,
-        [key](auto words, std::size_t from, std::size_t size) { return next_equal_block(words, from, size, key); },
+        [key](auto words, std::size_t from, std::size_t size) {
+          return next_equal_block(words, from, size, key);
+        },
         [key](std::uint64_t word) { return word == key; });
   }
 
@@ -152,7 +156,9 @@ class ScanIndex final : public Index {
         [this, number](auto words, std::size_t from, std::size_t size) {
           return next_block_near(words, from, size, number, term_.within_real);
         },
-        [this, number](std::int64_t word) { return accepts_band(term_, number, std::bit_cast<double>(word)); });
+        [this, number](std::int64_t word) {
+          return accepts_band(term_, number, std::bit_cast<double>(word));
+        });
   }
 
   void scan_sets(const Window& own, Seq own_row, LiveRange range, bool own_is_left, Pairs& pairs) {
@@ -163,8 +169,9 @@ class ScanIndex final : public Index {
     for (Seq row = range.lo; row < range.hi; ++row) {
       const std::uint64_t bits = signatures[row - range.lo];
       const std::size_t other_size = sets.set_size(row);
-      const std::size_t bound = std::min(own_set.size() - static_cast<std::size_t>(std::popcount(own_bits & ~bits)),
-                                         other_size - static_cast<std::size_t>(std::popcount(bits & ~own_bits)));
+      const std::size_t bound =
+          std::min(own_set.size() - static_cast<std::size_t>(std::popcount(own_bits & ~bits)),
+                   other_size - static_cast<std::size_t>(std::popcount(bits & ~own_bits)));
       const std::size_t left = own_is_left ? own_set.size() : other_size;
       const std::size_t right = own_is_left ? other_size : own_set.size();
       if (!accepts_overlap(term_, bound, left, right) || !window_.joinable[row]) continue;
@@ -176,7 +183,8 @@ class ScanIndex final : public Index {
     const auto& own_sets = std::get<SetColumn>(own.columns[0]);
     const auto& sets = std::get<SetColumn>(window_.columns[0]);
     for (Seq row = range.lo; row < range.hi; ++row) {
-      if (window_.joinable[row] && satisfies_weighted(term_, own_sets, own_row, sets, row)) pairs.add(own_row, row);
+      if (window_.joinable[row] && satisfies_weighted(term_, own_sets, own_row, sets, row))
+        pairs.add(own_row, row);
     }
   }
 

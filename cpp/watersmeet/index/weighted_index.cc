@@ -13,19 +13,19 @@
 #include <cstring>
 #include <vector>
 
+#include "watersmeet/base/clones.h"
 #include "watersmeet/index/index.h"
 #include "watersmeet/index/posting_lists.h"
 #include "watersmeet/index/row_output.h"
 #include "watersmeet/index/weighted_index.h"
-#include "watersmeet/base/clones.h"
 #include "watersmeet/merge/merge.h"
 #include "watersmeet/predicate/verify.h"
 
 namespace watersmeet {
 namespace {
 
-constexpr std::size_t kStretch = 4096;  // rows whose sums are kept at a time
-constexpr std::size_t kStride = 64;     // sums looked at together; divides kStretch
+constexpr std::size_t kStretch = 4096;                    // rows whose sums are kept at a time
+constexpr std::size_t kStride = 64;                       // sums looked at together; divides kStretch
 constexpr std::size_t kMostItems = std::size_t{1} << 22;  // beyond it float sums are not trusted
 
 // Offsets of the sums that reach the bound; clears the sums. `size` is a multiple of kStride.
@@ -52,10 +52,7 @@ WATERSMEET_CLONES void scale(float* sums, const float* lengths, std::size_t size
 class WeightedIndex final : public Index {
  public:
   WeightedIndex(const Window& window, const Term& term, MergeKind merge)
-      : window_(window),
-        term_(term),
-        by_heap_(merge == MergeKind::kHeap),
-        lists_(window, true) {
+      : window_(window), term_(term), by_heap_(merge == MergeKind::kHeap), lists_(window, true) {
     scratch_.emplace_back(by_heap_);
   }
 
@@ -128,11 +125,11 @@ class WeightedIndex final : public Index {
     explicit Scratch(bool by_heap)
         : heap(by_heap ? make_heap_merge() : nullptr), sums(kStretch, 0.0F), near(kStretch + 1) {}
 
-    std::unique_ptr<Merge> heap;     // null unless asked for
-    std::vector<float> sums;         // all 0 between stretches
+    std::unique_ptr<Merge> heap;  // null unless asked for
+    std::vector<float> sums;      // all 0 between stretches
     std::vector<std::uint32_t> near;
     std::vector<Cursor> cursors;
-    std::vector<Seq> candidates;     // ascending
+    std::vector<Seq> candidates;  // ascending
     std::vector<PostingView> views;
     Candidates found;
 
@@ -185,10 +182,10 @@ class WeightedIndex final : public Index {
       }
     }
     work.postings += scratch.heap->run({.lists = scratch.views,
-                                 .first_row = range.lo,
-                                 .rows = static_cast<std::uint32_t>(range.hi - range.lo),
-                                 .least = 1},
-                                scratch.found);
+                                        .first_row = range.lo,
+                                        .rows = static_cast<std::uint32_t>(range.hi - range.lo),
+                                        .least = 1},
+                                       scratch.found);
     for (const std::uint32_t offset : scratch.found.offsets) scratch.candidates.push_back(range.lo + offset);
   }
 
@@ -213,8 +210,8 @@ class WeightedIndex final : public Index {
     }
   }
 
-  void find_cursors(const SetColumn& own, Seq row, LiveRange range, double length, std::vector<Cursor>& cursors,
-                    Work& work) {
+  void find_cursors(const SetColumn& own, Seq row, LiveRange range, double length,
+                    std::vector<Cursor>& cursors, Work& work) {
     cursors.clear();
     const auto items = own.set(row);
     const auto weights = own.set_weights(row);
@@ -251,7 +248,8 @@ class WeightedIndex final : public Index {
     return any;
   }
 
-  void verify(const SetColumn& own, Seq row, const std::vector<Seq>& candidates, Pairs& pairs, Work& work) const {
+  void verify(const SetColumn& own, Seq row, const std::vector<Seq>& candidates, Pairs& pairs,
+              Work& work) const {
     work.comparisons += candidates.size();
     for (const Seq other : candidates) {
       if (satisfies_weighted(term_, own, row, sets(), other)) pairs.add(row, other);
@@ -262,8 +260,8 @@ class WeightedIndex final : public Index {
   const Term term_;
   const bool by_heap_;
   PostingLists lists_;
-  SlidingArray<float> lengths_;  // of each row; 0 where a float cannot tell
-  SlidingArray<Seq> odd_;        // those rows, unless all their weights are 0
+  SlidingArray<float> lengths_;   // of each row; 0 where a float cannot tell
+  SlidingArray<Seq> odd_;         // those rows, unless all their weights are 0
   std::vector<Scratch> scratch_;  // one per lane
 };
 

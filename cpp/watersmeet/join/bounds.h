@@ -34,10 +34,12 @@ class Bounds {
   }
 
   // The same as distances from `ts`, for every `ts` in [first, last]; none if one of them would leave 64 bits.
-  [[nodiscard]] std::optional<TimeRange> distances(std::size_t stream, Timestamp first, Timestamp last) const {
+  [[nodiscard]] std::optional<TimeRange> distances(std::size_t stream, Timestamp first,
+                                                   Timestamp last) const {
     const Wide nearest = stream == 0 ? lower_ : -upper_;
     const Wide furthest = stream == 0 ? upper_ : -lower_;
-    if (nearest > furthest || first + nearest < kMinTimestamp || last + furthest > kMaxTimestamp) return std::nullopt;
+    if (nearest > furthest || first + nearest < kMinTimestamp || last + furthest > kMaxTimestamp)
+      return std::nullopt;
     if (nearest > kMaxTimestamp || furthest < kMinTimestamp) return std::nullopt;
     return TimeRange{static_cast<Timestamp>(nearest), static_cast<Timestamp>(furthest)};
   }

@@ -299,9 +299,12 @@ std::uint64_t TwoWayJoin::find_ranges(std::size_t stream, std::size_t from, std:
   const auto& count = config_.streams[1 - stream].window_rows;
   const auto& freshness = config_.streams[1 - stream].freshness;
   const Timestamp* times = sides_[stream]->window.timestamps.at(fresh.first);
-  const auto visible = [&](std::size_t at) { return fresh.visible.empty() ? other.end() : fresh.visible[at]; };
+  const auto visible = [&](std::size_t at) {
+    return fresh.visible.empty() ? other.end() : fresh.visible[at];
+  };
   if (!count.has_value()) {
-    find_ranges_by_time(bounds_, stream, other, times + from, to - from, fresh.lo.data() + from, fresh.hi.data() + from);
+    find_ranges_by_time(bounds_, stream, other, times + from, to - from, fresh.lo.data() + from,
+                        fresh.hi.data() + from);
     if (!fresh.visible.empty()) {  // only some may have been processed before the row
       for (std::size_t at = from; at < to; ++at) fresh.hi[at] = std::min(fresh.hi[at], visible(at));
     }
@@ -315,7 +318,8 @@ std::uint64_t TwoWayJoin::find_ranges(std::size_t stream, std::size_t from, std:
     }
   }
   std::uint64_t due = 0;
-  for (std::size_t at = from; at < to; ++at) due += fresh.hi[at] > fresh.lo[at] ? fresh.hi[at] - fresh.lo[at] : 0;
+  for (std::size_t at = from; at < to; ++at)
+    due += fresh.hi[at] > fresh.lo[at] ? fresh.hi[at] - fresh.lo[at] : 0;
   return due;
 }
 

@@ -40,7 +40,7 @@ template <unsigned Slices>
 WATERSMEET_INLINE void add_block(Block* slice, const std::uint64_t* const* bitmaps, std::size_t count,
                                  std::size_t word) {
   // Into a block of our own: bound to a reference, a loose block would be read as an aligned one.
-  const auto load = [bitmaps, word](std::size_t list, Block& block) __attribute__((always_inline)) {
+  const auto load = [ bitmaps, word ](std::size_t list, Block & block) __attribute__((always_inline)) {
     block = *reinterpret_cast<const LooseBlock*>(bitmaps[list] + word);
   };
   std::size_t list = 0;

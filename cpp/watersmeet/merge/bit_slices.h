@@ -12,7 +12,7 @@
 
 namespace watersmeet {
 
-inline constexpr std::size_t kBlockWords = 8;                     // 512 rows
+inline constexpr std::size_t kBlockWords = 8;  // 512 rows
 inline constexpr std::size_t kBlockRows = kBlockWords * 64;
 inline constexpr std::size_t kStripBlocks = 64;
 inline constexpr std::size_t kStripWords = kStripBlocks * kBlockWords;
@@ -48,6 +48,7 @@ inline void raise_counter(const Strip& strip, std::size_t row) {
 }
 
 // Adds `count` bitmaps, each from its word `from_word` on, to the counters of the strip.
-void add_bitmaps(const Strip& strip, const std::uint64_t* const* bitmaps, std::size_t count, std::size_t from_word);
+void add_bitmaps(const Strip& strip, const std::uint64_t* const* bitmaps, std::size_t count,
+                 std::size_t from_word);
 
 }  // namespace watersmeet

@@ -58,7 +58,8 @@ class BitmapMerge final : public Merge {
         start_counters(strip_);
         read += add_postings(input, block * kBlockRows);
       }
-      add_bitmaps(strip_, bitmaps_.data(), bitmaps_.size(), static_cast<std::size_t>(ring_block * kBlockWords));
+      add_bitmaps(strip_, bitmaps_.data(), bitmaps_.size(),
+                  static_cast<std::size_t>(ring_block * kBlockWords));
       read += bitmaps_.size() * strip_.blocks * kBlockWords;
       cut_to_range(block * kBlockRows, input.first_row, end_row);
       collect(block * kBlockRows, input, found);
@@ -114,7 +115,8 @@ class BitmapMerge final : public Merge {
       filled += over[word] != 0;
     }
     std::size_t rows = 0;
-    for (std::size_t at = 0; at < filled; ++at) rows += static_cast<std::size_t>(std::popcount(over[filled_[at]]));
+    for (std::size_t at = 0; at < filled; ++at)
+      rows += static_cast<std::size_t>(std::popcount(over[filled_[at]]));
     const std::size_t before = found.offsets.size();
     found.offsets.resize(before + rows);
     std::uint32_t* offset = found.offsets.data() + before;
@@ -153,7 +155,9 @@ class BitmapMerge final : public Merge {
 
 }  // namespace
 
-bool fits_bit_slices(std::size_t lists, std::size_t least) { return choose_slices(lists, least) <= kMaxSlices; }
+bool fits_bit_slices(std::size_t lists, std::size_t least) {
+  return choose_slices(lists, least) <= kMaxSlices;
+}
 
 std::unique_ptr<Merge> make_bitmap_merge() { return std::make_unique<BitmapMerge>(); }
 

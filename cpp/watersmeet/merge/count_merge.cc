@@ -32,7 +32,8 @@ class CountMerge final : public Merge {
   }
 
   [[nodiscard]] std::size_t bytes() const override {
-    return narrow_.capacity() + (wide_.capacity() + noted_.capacity()) * sizeof(std::uint32_t) + sorter_.bytes();
+    return narrow_.capacity() + (wide_.capacity() + noted_.capacity()) * sizeof(std::uint32_t) +
+           sorter_.bytes();
   }
 
  private:
@@ -45,7 +46,8 @@ class CountMerge final : public Merge {
   }
 
   template <class Counter>
-  void count(const MergeInput& input, Candidates& found, std::uint64_t postings, std::vector<Counter>& counters) {
+  void count(const MergeInput& input, Candidates& found, std::uint64_t postings,
+             std::vector<Counter>& counters) {
     if (counters.size() < input.rows) counters.resize(input.rows);
     const auto base = static_cast<Position>(input.first_row);
     const auto least = static_cast<std::uint32_t>(std::min<std::size_t>(input.least, UINT32_MAX));
@@ -82,9 +84,9 @@ class CountMerge final : public Merge {
     }
   }
 
-  std::vector<std::uint8_t> narrow_;   // all zero between runs
-  std::vector<std::uint32_t> wide_;    // all zero between runs
-  std::vector<std::uint32_t> noted_;   // rows that reached `least`, in the order they did
+  std::vector<std::uint8_t> narrow_;  // all zero between runs
+  std::vector<std::uint32_t> wide_;   // all zero between runs
+  std::vector<std::uint32_t> noted_;  // rows that reached `least`, in the order they did
   OffsetSorter sorter_;
 };
 

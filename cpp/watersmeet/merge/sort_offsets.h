@@ -25,7 +25,8 @@ class OffsetSorter {
     std::size_t at = 0;
     for (std::size_t word = 0; word < words; ++word) {
       for (std::uint64_t bits = marks_[word]; bits != 0; bits &= bits - 1) {
-        offsets[at++] = static_cast<std::uint32_t>(word * 64) + static_cast<std::uint32_t>(std::countr_zero(bits));
+        offsets[at++] =
+            static_cast<std::uint32_t>(word * 64) + static_cast<std::uint32_t>(std::countr_zero(bits));
       }
       marks_[word] = 0;
     }

@@ -20,7 +20,8 @@ constexpr std::size_t kChunk = 1024;  // elements between two looks at the sum
 WATERSMEET_CLONES std::uint32_t sum_of_differences(const std::uint8_t* own, const std::uint8_t* other,
                                                    std::size_t size) {
   std::int32_t sum = 0;
-  for (std::size_t at = 0; at < size; ++at) sum += std::abs(own[at] - other[at]);  // compiled to one instruction
+  for (std::size_t at = 0; at < size; ++at)
+    sum += std::abs(own[at] - other[at]);  // compiled to one instruction
   return static_cast<std::uint32_t>(sum);
 }
 
@@ -98,7 +99,8 @@ constexpr std::size_t kLanes = 16;
 
 // A plain sum of at most kChunk pieces, in lanes of the number's own precision.
 template <class Number, Metric kMetric>
-inline __attribute__((always_inline)) double plain_sum(const Number* own, const Number* other, std::size_t size) {
+inline __attribute__((always_inline)) double plain_sum(const Number* own, const Number* other,
+                                                       std::size_t size) {
   Number lanes[kLanes] = {};
   std::size_t at = 0;
   for (; at + kLanes <= size; at += kLanes) {
@@ -120,9 +122,9 @@ inline __attribute__((always_inline)) double plain_sum(const Number* own, const 
   return sum;
 }
 
-#define WATERSMEET_PLAIN_SUM(name, Number, metric)                                                        \
-  WATERSMEET_CLONES double name(const Number* own, const Number* other, std::size_t size) {              \
-    return plain_sum<Number, metric>(own, other, size);                                                  \
+#define WATERSMEET_PLAIN_SUM(name, Number, metric)                                          \
+  WATERSMEET_CLONES double name(const Number* own, const Number* other, std::size_t size) { \
+    return plain_sum<Number, metric>(own, other, size);                                     \
   }
 WATERSMEET_PLAIN_SUM(float_differences, float, Metric::kMeanAbs)
 WATERSMEET_PLAIN_SUM(float_square_differences, float, Metric::kL2)
@@ -134,11 +136,13 @@ WATERSMEET_PLAIN_SUM(double_products, double, Metric::kCosine)
 
 double sum_chunk(Metric metric, const float* own, const float* other, std::size_t size) {
   if (metric == Metric::kMeanAbs) return float_differences(own, other, size);
-  return metric == Metric::kL2 ? float_square_differences(own, other, size) : float_products(own, other, size);
+  return metric == Metric::kL2 ? float_square_differences(own, other, size)
+                               : float_products(own, other, size);
 }
 double sum_chunk(Metric metric, const double* own, const double* other, std::size_t size) {
   if (metric == Metric::kMeanAbs) return double_differences(own, other, size);
-  return metric == Metric::kL2 ? double_square_differences(own, other, size) : double_products(own, other, size);
+  return metric == Metric::kL2 ? double_square_differences(own, other, size)
+                               : double_products(own, other, size);
 }
 
 template <Metric kMetric, class Number>
@@ -176,7 +180,8 @@ DistanceTest::DistanceTest(const Term& term)
   }
   // A sum of what a float or double cannot tell from 0 may be off by that much per element.
   const double tiny = static_cast<double>(width_) * (element_ == Element::kFloat ? 0x1p-120 : 0x1p-1000);
-  const double limit = metric_ == Metric::kMeanAbs ? at_most_ * static_cast<double>(width_) : at_most_ * at_most_;
+  const double limit =
+      metric_ == Metric::kMeanAbs ? at_most_ * static_cast<double>(width_) : at_most_ * at_most_;
   surely_ = limit * (1 - error - 0x1p-50) - tiny;
   hardly_ = limit * (1 + error + 0x1p-50) + tiny;
 }
@@ -251,7 +256,8 @@ bool DistanceTest::decide_exactly(const Number* own, const Number* other, double
   }
 }
 
-bool DistanceTest::operator()(const VectorColumn& own, Seq own_row, const VectorColumn& other, Seq other_row) const {
+bool DistanceTest::operator()(const VectorColumn& own, Seq own_row, const VectorColumn& other,
+                              Seq other_row) const {
   const std::uint8_t* one = own.at(own_row);
   const std::uint8_t* two = other.at(other_row);
   const double squares = own.squares[own_row] * other.squares[other_row];
@@ -259,9 +265,11 @@ bool DistanceTest::operator()(const VectorColumn& own, Seq own_row, const Vector
     case Element::kByte:
       return are_near_bytes(one, two, squares);
     case Element::kFloat:
-      return are_near_numbers(reinterpret_cast<const float*>(one), reinterpret_cast<const float*>(two), squares);
+      return are_near_numbers(reinterpret_cast<const float*>(one), reinterpret_cast<const float*>(two),
+                              squares);
     case Element::kReal:
-      return are_near_numbers(reinterpret_cast<const double*>(one), reinterpret_cast<const double*>(two), squares);
+      return are_near_numbers(reinterpret_cast<const double*>(one), reinterpret_cast<const double*>(two),
+                              squares);
     default:
       return !nothing_ && differing_word_bits(reinterpret_cast<const std::int64_t*>(one),
                                               reinterpret_cast<const std::int64_t*>(two), width_) <= largest_;

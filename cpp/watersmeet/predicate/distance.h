@@ -24,7 +24,8 @@ class DistanceTest {
   explicit DistanceTest(const Term& term);
 
   // True if the two rows are at most term.at_most apart. Requires: columns of the term's element and width.
-  [[nodiscard]] bool operator()(const VectorColumn& own, Seq own_row, const VectorColumn& other, Seq other_row) const;
+  [[nodiscard]] bool operator()(const VectorColumn& own, Seq own_row, const VectorColumn& other,
+                                Seq other_row) const;
 
  private:
   [[nodiscard]] bool are_near_bytes(const std::uint8_t* own, const std::uint8_t* other, double squares) const;

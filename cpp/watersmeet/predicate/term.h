@@ -68,9 +68,9 @@ struct Term {
       return shared == left_size && shared == right_size;
     case TermKind::kJaccard:
       // The quotient, as the definition has it: a product would round the other way at thresholds met exactly.
-      return shared > 0 && static_cast<double>(shared) /
-                                   static_cast<double>(left_size + right_size - shared) >=
-                               term.at_least;
+      return shared > 0 &&
+             static_cast<double>(shared) / static_cast<double>(left_size + right_size - shared) >=
+                 term.at_least;
     default:
       return false;
   }
@@ -82,7 +82,8 @@ struct Term {
   switch (term.kind) {
     case TermKind::kOverlap:
       // Beyond own_size nothing matches; the cap keeps the conversion defined.
-      return static_cast<std::size_t>(std::clamp(std::ceil(term.at_least), 0.0, static_cast<double>(own_size) + 1));
+      return static_cast<std::size_t>(
+          std::clamp(std::ceil(term.at_least), 0.0, static_cast<double>(own_size) + 1));
     case TermKind::kSubset:
       return own_is_left ? own_size : 0;
     case TermKind::kSuperset:
@@ -101,7 +102,8 @@ struct Term {
 }
 
 // True if dot product `dot` of two weighted sets with squared norms satisfies the term.
-[[nodiscard]] inline bool accepts_product(const Term& term, double dot, double own_squares, double other_squares) {
+[[nodiscard]] inline bool accepts_product(const Term& term, double dot, double own_squares,
+                                          double other_squares) {
   if (term.kind == TermKind::kDot) return dot >= term.at_least;
   const double scale = std::sqrt(own_squares * other_squares);
   return scale > 0 && dot / scale >= term.at_least;

@@ -18,8 +18,8 @@ namespace watersmeet {
 
 // True if rows `own_row` and `other_row` satisfy the term. Both columns must have the form the term reads;
 // `joinable` is the caller's business.
-[[nodiscard]] bool satisfies(const Term& term, const Column& own, Seq own_row, const Column& other, Seq other_row,
-                             bool own_is_left);
+[[nodiscard]] bool satisfies(const Term& term, const Column& own, Seq own_row, const Column& other,
+                             Seq other_row, bool own_is_left);
 
 // The number of codes in both of two strictly increasing lists.
 [[nodiscard]] std::size_t count_shared(std::span<const Code> own, std::span<const Code> other);
@@ -29,7 +29,7 @@ namespace watersmeet {
                                  Seq other_row, bool own_is_left);
 
 // The same for two rows of weighted sets (dot and cosine are symmetric).
-[[nodiscard]] bool satisfies_weighted(const Term& term, const SetColumn& own, Seq own_row, const SetColumn& other,
-                                      Seq other_row);
+[[nodiscard]] bool satisfies_weighted(const Term& term, const SetColumn& own, Seq own_row,
+                                      const SetColumn& other, Seq other_row);
 
 }  // namespace watersmeet

@@ -30,29 +30,45 @@ std::int64_t decimal_width(std::string_view format) {
 Layout layout_of(std::string_view format) {
   if (format.size() == 1) {
     switch (format[0]) {
-      case 'n': return {Physical::kNull, 0};
-      case 'b': return {Physical::kBool, 0};
-      case 'c': return {Physical::kInt8, 0};
-      case 'C': return {Physical::kUInt8, 0};
-      case 's': return {Physical::kInt16, 0};
-      case 'S': return {Physical::kUInt16, 0};
-      case 'i': return {Physical::kInt32, 0};
-      case 'I': return {Physical::kUInt32, 0};
-      case 'l': return {Physical::kInt64, 0};
-      case 'L': return {Physical::kUInt64, 0};
-      case 'f': return {Physical::kFloat, 0};
-      case 'g': return {Physical::kDouble, 0};
+      case 'n':
+        return {Physical::kNull, 0};
+      case 'b':
+        return {Physical::kBool, 0};
+      case 'c':
+        return {Physical::kInt8, 0};
+      case 'C':
+        return {Physical::kUInt8, 0};
+      case 's':
+        return {Physical::kInt16, 0};
+      case 'S':
+        return {Physical::kUInt16, 0};
+      case 'i':
+        return {Physical::kInt32, 0};
+      case 'I':
+        return {Physical::kUInt32, 0};
+      case 'l':
+        return {Physical::kInt64, 0};
+      case 'L':
+        return {Physical::kUInt64, 0};
+      case 'f':
+        return {Physical::kFloat, 0};
+      case 'g':
+        return {Physical::kDouble, 0};
       case 'u':
-      case 'z': return {Physical::kBytes32, 0};
+      case 'z':
+        return {Physical::kBytes32, 0};
       case 'U':
-      case 'Z': return {Physical::kBytes64, 0};
-      default: break;
+      case 'Z':
+        return {Physical::kBytes64, 0};
+      default:
+        break;
     }
   }
   if (format.starts_with("w:")) return {Physical::kFixedBytes, parse_width(format.substr(2))};
   if (format.starts_with("d:")) return {Physical::kFixedBytes, decimal_width(format)};
   if (format == "tdD" || format == "tts" || format == "ttm") return {Physical::kInt32, 0};
-  if (format.starts_with("td") || format.starts_with("tt") || format.starts_with("ts") || format.starts_with("tD")) {
+  if (format.starts_with("td") || format.starts_with("tt") || format.starts_with("ts") ||
+      format.starts_with("tD")) {
     return {Physical::kInt64, 0};
   }
   if (format == "+l" || format == "+m") return {Physical::kList32, 0};
@@ -64,12 +80,16 @@ Layout layout_of(std::string_view format) {
 
 std::int64_t buffers_needed(Physical physical) {
   switch (physical) {
-    case Physical::kNull: return 0;
+    case Physical::kNull:
+      return 0;
     case Physical::kStruct:
-    case Physical::kFixedList: return 1;
+    case Physical::kFixedList:
+      return 1;
     case Physical::kBytes32:
-    case Physical::kBytes64: return 3;
-    default: return 2;
+    case Physical::kBytes64:
+      return 3;
+    default:
+      return 2;
   }
 }
 
@@ -78,7 +98,8 @@ std::int64_t buffers_needed(Physical physical) {
 ArrowView::ArrowView(const ArrowSchema& schema, const ArrowArray& array)
     : ArrowView(schema, array, 0, array.length) {}
 
-ArrowView::ArrowView(const ArrowSchema& schema, const ArrowArray& array, std::int64_t first, std::int64_t length)
+ArrowView::ArrowView(const ArrowSchema& schema, const ArrowArray& array, std::int64_t first,
+                     std::int64_t length)
     : schema_(&schema), array_(&array), length_(length), offset_(array.offset + first) {
   if (schema.format == nullptr) throw SchemaError("Arrow schema without a format");
   if (schema.dictionary != nullptr) throw SchemaError("dictionary-encoded columns must be decoded first");
@@ -118,10 +139,12 @@ void ArrowView::check_offsets() const {
   std::int64_t previous = physical_ == Physical::kFixedList ? list_edge(0) : 0;
   for (std::int64_t row = 0; row <= length_; ++row) {
     const std::int64_t edge = list_edge(row);
-    if (edge < previous || edge > limit) throw SchemaError("Arrow array with offsets out of order or out of range");
+    if (edge < previous || edge > limit)
+      throw SchemaError("Arrow array with offsets out of order or out of range");
     previous = edge;
     if (physical_ == Physical::kFixedList && row > 0) {
-      if (list_edge(length_) > limit) throw SchemaError("Arrow array with fewer list values than its rows need");
+      if (list_edge(length_) > limit)
+        throw SchemaError("Arrow array with fewer list values than its rows need");
       break;
     }
   }
@@ -143,19 +166,27 @@ std::int64_t ArrowView::list_edge(std::int64_t row) const {
 
 std::int64_t ArrowView::integer(std::int64_t row) const {
   switch (physical_) {
-    case Physical::kInt8: return values<std::int8_t>()[row];
-    case Physical::kInt16: return values<std::int16_t>()[row];
-    case Physical::kInt32: return values<std::int32_t>()[row];
-    case Physical::kUInt8: return values<std::uint8_t>()[row];
-    case Physical::kUInt16: return values<std::uint16_t>()[row];
-    case Physical::kUInt32: return values<std::uint32_t>()[row];
+    case Physical::kInt8:
+      return values<std::int8_t>()[row];
+    case Physical::kInt16:
+      return values<std::int16_t>()[row];
+    case Physical::kInt32:
+      return values<std::int32_t>()[row];
+    case Physical::kUInt8:
+      return values<std::uint8_t>()[row];
+    case Physical::kUInt16:
+      return values<std::uint16_t>()[row];
+    case Physical::kUInt32:
+      return values<std::uint32_t>()[row];
     case Physical::kInt64:
-    case Physical::kUInt64: return values<std::int64_t>()[row];
+    case Physical::kUInt64:
+      return values<std::int64_t>()[row];
     case Physical::kBool: {
       const std::int64_t bit = offset_ + row;
       return (static_cast<const std::uint8_t*>(values_)[bit >> 3] >> (bit & 7)) & 1;
     }
-    default: throw SchemaError("an integer column was expected");
+    default:
+      throw SchemaError("an integer column was expected");
   }
 }
 
@@ -181,7 +212,8 @@ ArrowView ArrowView::child(std::int64_t index) const {
     throw SchemaError("Arrow array without the child it should have");
   }
   // Fields of a struct share its rows; values of a list are addressed by its offsets.
-  if (physical_ == Physical::kStruct) return {*schema_->children[index], *array_->children[index], offset_, length_};
+  if (physical_ == Physical::kStruct)
+    return {*schema_->children[index], *array_->children[index], offset_, length_};
   return {*schema_->children[index], *array_->children[index]};
 }
 

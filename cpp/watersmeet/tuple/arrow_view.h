@@ -25,14 +25,14 @@ enum class Physical : std::uint8_t {
   kFloat,
   kDouble,
   kBool,
-  kBytes32,    // string, binary: 32-bit offsets
-  kBytes64,    // large_string, large_binary
-  kFixedBytes, // fixed_size_binary, decimal
-  kList32,     // list, map
-  kList64,     // large_list
-  kFixedList,  // fixed_size_list
+  kBytes32,     // string, binary: 32-bit offsets
+  kBytes64,     // large_string, large_binary
+  kFixedBytes,  // fixed_size_binary, decimal
+  kList32,      // list, map
+  kList64,      // large_list
+  kFixedList,   // fixed_size_list
   kStruct,
-  kNull,       // a column of nulls
+  kNull,  // a column of nulls
 };
 
 class ArrowView {
@@ -53,7 +53,9 @@ class ArrowView {
   }
 
   [[nodiscard]] bool is_integer() const { return physical_ <= Physical::kUInt64; }
-  [[nodiscard]] bool is_real() const { return physical_ == Physical::kFloat || physical_ == Physical::kDouble; }
+  [[nodiscard]] bool is_real() const {
+    return physical_ == Physical::kFloat || physical_ == Physical::kDouble;
+  }
   [[nodiscard]] bool is_bytes() const {
     return physical_ >= Physical::kBytes32 && physical_ <= Physical::kFixedBytes;
   }

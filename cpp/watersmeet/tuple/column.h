@@ -112,10 +112,10 @@ class VectorColumn {
       : element(element_kind), width(elements), row_bytes(elements * element_bytes(element_kind)) {}
 
   Element element;
-  std::size_t width;      // elements of a vector
+  std::size_t width;  // elements of a vector
   std::size_t row_bytes;
-  SlidingArray<std::uint8_t> data;   // row r from r * row_bytes on
-  SlidingArray<double> squares;      // sum of the squared elements of each row, correctly rounded; 0 for kWord
+  SlidingArray<std::uint8_t> data;  // row r from r * row_bytes on
+  SlidingArray<double> squares;     // sum of the squared elements of each row, correctly rounded; 0 for kWord
 
   [[nodiscard]] const std::uint8_t* at(Seq row) const { return data.at(row * row_bytes); }
 

@@ -32,12 +32,18 @@ void read_words(const ArrowView& view, std::uint64_t* out) {
     case Physical::kUInt64:
       std::copy_n(view.values<std::uint64_t>(), view.length(), out);
       return;
-    case Physical::kInt32: return copy_integers<std::int32_t>(view, out);
-    case Physical::kInt16: return copy_integers<std::int16_t>(view, out);
-    case Physical::kInt8: return copy_integers<std::int8_t>(view, out);
-    case Physical::kUInt32: return copy_integers<std::uint32_t>(view, out);
-    case Physical::kUInt16: return copy_integers<std::uint16_t>(view, out);
-    case Physical::kUInt8: return copy_integers<std::uint8_t>(view, out);
+    case Physical::kInt32:
+      return copy_integers<std::int32_t>(view, out);
+    case Physical::kInt16:
+      return copy_integers<std::int16_t>(view, out);
+    case Physical::kInt8:
+      return copy_integers<std::int8_t>(view, out);
+    case Physical::kUInt32:
+      return copy_integers<std::uint32_t>(view, out);
+    case Physical::kUInt16:
+      return copy_integers<std::uint16_t>(view, out);
+    case Physical::kUInt8:
+      return copy_integers<std::uint8_t>(view, out);
     case Physical::kNull:
       std::fill_n(out, view.length(), std::uint64_t{0});
       return;
@@ -98,7 +104,8 @@ void append_composite(const std::vector<ArrowView>& views, Interner& interner, K
 }
 
 // Interned keys are kept as code + 1, so that 0 marks a row that holds no reference.
-void append_bytes(const ArrowView& view, Interner& interner, KeyColumn& column, const std::uint8_t* joinable) {
+void append_bytes(const ArrowView& view, Interner& interner, KeyColumn& column,
+                  const std::uint8_t* joinable) {
   for (std::int64_t row = 0; row < view.length(); ++row) {
     const bool held = joinable[row] != 0;
     column.words.push_back(held ? std::uint64_t{interner.intern(view.bytes(row))} + 1 : 0);
@@ -217,7 +224,8 @@ struct WeightedSource {
 };
 
 WeightedSource weighted_source(const ArrowView& view, const ArrowView* weights) {
-  if (!view.is_list()) throw SchemaError("weighted sets need a list of items and a list of weights, or a map");
+  if (!view.is_list())
+    throw SchemaError("weighted sets need a list of items and a list of weights, or a map");
   if (weights == nullptr) {
     const ArrowView entries = view.child();
     return {view, entries.child(0), entries.child(1), nullptr};
@@ -240,7 +248,8 @@ void append_weighted(const ArrowView& view, const ArrowView* weight_rows, const 
                                       view.list_end(row) - view.list_begin(row)) {
       throw SchemaError("row " + std::to_string(row) + ": " +
                         std::to_string(view.list_end(row) - view.list_begin(row)) + " items but " +
-                        std::to_string(weight_rows->list_end(row) - weight_rows->list_begin(row)) + " weights");
+                        std::to_string(weight_rows->list_end(row) - weight_rows->list_begin(row)) +
+                        " weights");
     }
     items.clear();
     for (std::int64_t item = view.list_begin(row); item < view.list_end(row); ++item) {

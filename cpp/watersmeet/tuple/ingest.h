@@ -37,14 +37,15 @@ enum class TimeFault : std::uint8_t { kNone, kNull, kDisorder, kOverflow };
 
 struct TimeCheck {
   TimeFault fault = TimeFault::kNone;
-  std::int64_t row = 0;          // the first row at fault
-  Timestamp value = 0;           // its timestamp, in the column's own unit
-  Timestamp previous = 0;        // the timestamp it falls behind, in the join's unit
+  std::int64_t row = 0;    // the first row at fault
+  Timestamp value = 0;     // its timestamp, in the column's own unit
+  Timestamp previous = 0;  // the timestamp it falls behind, in the join's unit
 };
 
 // Reads timestamps in the column's unit, times `multiplier`, into `out` (one per row). Checks that they are
 // neither null nor too large, and neither below `floor` nor decreasing; stops at the first fault.
-[[nodiscard]] TimeCheck read_times(const ArrowView& view, std::int64_t multiplier, Timestamp floor, Timestamp* out);
+[[nodiscard]] TimeCheck read_times(const ArrowView& view, std::int64_t multiplier, Timestamp floor,
+                                   Timestamp* out);
 
 // Each appends one value per row of the views; joinable[row] becomes 0 where a value is null (or a NaN number).
 void append_keys(const std::vector<ArrowView>& views, const TermCoding& coding, KeyColumn& column,

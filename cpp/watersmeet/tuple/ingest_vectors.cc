@@ -80,7 +80,8 @@ double squares_of(const VectorColumn& column, const std::uint8_t* data) {
 
 void append_vectors(const ArrowView& view, VectorColumn& column, std::uint8_t* joinable) {
   const bool bytes = view.physical() == Physical::kFixedBytes;
-  if (!bytes && !view.is_list()) throw SchemaError("distance needs fixed-size binaries or fixed-size lists of numbers");
+  if (!bytes && !view.is_list())
+    throw SchemaError("distance needs fixed-size binaries or fixed-size lists of numbers");
   for (std::int64_t row = 0; row < view.length(); ++row) {
     if (view.is_null(row)) joinable[row] = 0;
     std::uint8_t* out = column.data.extend(column.row_bytes);
@@ -89,9 +90,11 @@ void append_vectors(const ArrowView& view, VectorColumn& column, std::uint8_t* j
       column.squares.push_back(0);
       continue;
     }
-    const auto width = bytes ? view.bytes(row).size() : static_cast<std::size_t>(view.list_end(row) - view.list_begin(row));
+    const auto width =
+        bytes ? view.bytes(row).size() : static_cast<std::size_t>(view.list_end(row) - view.list_begin(row));
     if (width != column.width || (bytes && column.element != Element::kByte)) {
-      refuse(row, "a vector of " + std::to_string(width) + " elements where others have " + std::to_string(column.width));
+      refuse(row, "a vector of " + std::to_string(width) + " elements where others have " +
+                      std::to_string(column.width));
     }
     if (bytes) {
       std::memcpy(out, view.bytes(row).data(), width);

@@ -91,7 +91,8 @@ void Window::load_basic_windows(ByteReader& reader) {
   const std::vector<BasicWindow> ring = reader.get_array<BasicWindow>();
   bool fits = ring.empty() == (size() == 0) && (ring.empty() || ring.front().first == begin());
   for (std::size_t at = 1; at < ring.size() && fits; ++at) {
-    fits = ring[at - 1].first < ring[at].first && ring[at].first < end() && ring[at - 1].start < ring[at].start;
+    fits =
+        ring[at - 1].first < ring[at].first && ring[at].first < end() && ring[at - 1].start < ring[at].start;
   }
   if (!fits) throw SnapshotError("snapshot: basic windows do not fit their window");
   basic_windows_.assign(ring.begin(), ring.end());

@@ -19,7 +19,8 @@ struct Subject {
 
 std::vector<Subject> subjects() {
   const auto inverted = [](MergeKind merge) -> Maker {
-    return [merge](const Window& window, const Term& term) { return make_inverted_index(window, term, merge); };
+    return
+        [merge](const Window& window, const Term& term) { return make_inverted_index(window, term, merge); };
   };
   const Term equal{.kind = TermKind::kEqual};
   const Term overlap{.kind = TermKind::kOverlap, .at_least = 2};
@@ -54,8 +55,8 @@ Answer ask(Index& index, const Window& own, Seq lo, Seq hi) {
   const std::vector<Seq> his(own.size(), hi);
   Pairs pairs;
   Work work;
-  index.probe({.own = &own, .first = own.begin(), .requests = own.size(), .lo = los.data(), .hi = his.data()}, pairs,
-              work);
+  index.probe({.own = &own, .first = own.begin(), .requests = own.size(), .lo = los.data(), .hi = his.data()},
+              pairs, work);
   return {{pairs.own.begin(), pairs.own.end()}, {pairs.other.begin(), pairs.other.end()}, work};
 }
 
@@ -63,7 +64,10 @@ Answer ask(Index& index, const Window& own, Seq lo, Seq hi) {
 class Worn {
  public:
   Worn(const Subject& subject, std::uint64_t seed)
-      : random_(seed), term_(subject.term), shape_{.domain = 40, .max_set = 10}, window_(make_window(term_, 100)) {
+      : random_(seed),
+        term_(subject.term),
+        shape_{.domain = 40, .max_set = 10},
+        window_(make_window(term_, 100)) {
     index_ = subject.make(window_, term_);
     for (int step = 0; step < 30; ++step) {
       append(below(random_, 400));
@@ -110,7 +114,8 @@ TEST(IndexWork, an_index_made_from_the_live_rows_answers_and_works_the_same) {
       const auto fresh = subject.make(worn.window(), subject.term);
       fresh->append(worn.window().begin(), worn.window().end());
       const Seq middle = worn.window().begin() + worn.window().size() / 3;
-      for (const auto& [lo, hi] : {std::pair<Seq, Seq>{0, ~Seq{0}}, {middle, ~Seq{0}}, {middle, middle + 100}}) {
+      for (const auto& [lo, hi] :
+           {std::pair<Seq, Seq>{0, ~Seq{0}}, {middle, ~Seq{0}}, {middle, middle + 100}}) {
         EXPECT_TRUE(ask(worn.index(), own, lo, hi) == ask(*fresh, own, lo, hi));
       }
     }
@@ -145,7 +150,8 @@ TEST(IndexWork, postings_outside_the_range_are_not_read) {
     if (subject.name == std::string("by id")) {
       EXPECT_EQ(one, all);
     } else {
-      const bool bitmaps = subject.name == std::string("bitmap") || std::string(subject.name).starts_with("auto");
+      const bool bitmaps =
+          subject.name == std::string("bitmap") || std::string(subject.name).starts_with("auto");
       EXPECT_LE(one, own.size() * 10 * (bitmaps ? 8 : 1));  // of a bitmap, a block of 512 rows: 8 words
     }
   }
@@ -214,7 +220,8 @@ TEST(IndexWork, memory_stays_bounded_while_a_window_slides) {
     index->expire_before(window.end());
     window.drop_before(window.end());
     const Seq end = window.end();
-    for (int row = 0; row < 100; ++row) append_row(window, subject.term, {.domain = 30, .max_set = 6}, random);
+    for (int row = 0; row < 100; ++row)
+      append_row(window, subject.term, {.domain = 30, .max_set = 6}, random);
     window.close_append(end);
     index->append(end, window.end());
     EXPECT_LE(index->bytes(), early + 1024);

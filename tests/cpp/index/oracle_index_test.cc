@@ -30,7 +30,9 @@ Term random_term(Random& random, bool sets) {
       case 1:
         return {.kind = TermKind::kBand, .within_integer = below(random, 3)};
       default:
-        return {.kind = TermKind::kBand, .within_real = 0.5 * static_cast<double>(below(random, 3)), .real = true};
+        return {.kind = TermKind::kBand,
+                .within_real = 0.5 * static_cast<double>(below(random, 3)),
+                .real = true};
     }
   }
   const auto whole = static_cast<double>(below(random, 6));
@@ -60,7 +62,8 @@ class Case {
       : random_(seed),
         large_(large),
         term_(random_term(random_, sets)),
-        shape_{.domain = 1 + below(random_, below(random_, 2) == 0 ? 8 : 60), .max_set = below(random_, 12),
+        shape_{.domain = 1 + below(random_, below(random_, 2) == 0 ? 8 : 60),
+               .max_set = below(random_, 12),
                .spread = below(random_, 2) == 0 ? 1 : std::uint64_t{0x100000001}},
         first_(below(random_, 2) == 0 ? 0 : (Seq{1} << 32) - below(random_, 2'000)),
         window_(make_window(term_, first_)),
@@ -128,7 +131,8 @@ class Case {
     }
     const bool own_is_left = below(random_, 2) == 0;
     const bool straight = below(random_, 2) == 0;  // each row asks once
-    if (straight) std::iota(rows.begin(), rows.end(), own_.begin() + below(random_, own_.size() - rows.size() + 1));
+    if (straight)
+      std::iota(rows.begin(), rows.end(), own_.begin() + below(random_, own_.size() - rows.size() + 1));
     std::vector<std::uint32_t> found(rows.size());
     const ProbeRun run{.own = &own_,
                        .own_is_left = own_is_left,
@@ -166,7 +170,8 @@ class Case {
   }
 
   std::string describe() const {
-    return "term " + std::to_string(static_cast<int>(term_.kind)) + " at least " + std::to_string(term_.at_least);
+    return "term " + std::to_string(static_cast<int>(term_.kind)) + " at least " +
+           std::to_string(term_.at_least);
   }
 
   Random random_;
@@ -198,9 +203,8 @@ TEST(OracleIndex, inverted_by_id_finds_matching_sets) { run_cases(&make_inverted
 
 // Long enough for several stretches of sums, turns of the bitmaps' ring and tables that grow.
 TEST(OracleIndex, large_windows_are_no_different) {
-  const std::pair<Maker, bool> makers[] = {{&make_hash_index, false},
-                                           {inverted(MergeKind::kAuto), true},
-                                           {inverted(MergeKind::kBitmap), true}};
+  const std::pair<Maker, bool> makers[] = {
+      {&make_hash_index, false}, {inverted(MergeKind::kAuto), true}, {inverted(MergeKind::kBitmap), true}};
   for (const auto& [make, sets] : makers) {
     for (std::uint64_t seed = 1000; seed < 1012; ++seed) {
       SCOPED_TRACE("seed " + std::to_string(seed));

@@ -48,9 +48,8 @@ inline void append_set(SetColumn& column, std::vector<Code> items, Random& rando
   // Halves and quarters make sums that hit thresholds exactly; the rest is anything.
   double squares = 0;
   for (std::size_t at = 0; at < items.size(); ++at) {
-    const double weight = below(random, 2) == 0
-                              ? static_cast<double>(below(random, 9)) / 4 - 1
-                              : std::uniform_real_distribution<double>(-1, 2)(random);
+    const double weight = below(random, 2) == 0 ? static_cast<double>(below(random, 9)) / 4 - 1
+                                                : std::uniform_real_distribution<double>(-1, 2)(random);
     column.weights.push_back(weight);
     squares += weight * weight;
   }
@@ -62,7 +61,8 @@ inline void append_row(Window& window, const Term& term, const Shape& shape, Ran
   const bool joinable = std::uniform_real_distribution<double>(0, 1)(random) >= shape.null_share;
   window.joinable.push_back(joinable ? 1 : 0);
   if (term.kind == TermKind::kEqual) {
-    std::get<KeyColumn>(window.columns[0]).words.push_back(joinable ? shape.spread * below(random, shape.domain) : 0);
+    std::get<KeyColumn>(window.columns[0])
+        .words.push_back(joinable ? shape.spread * below(random, shape.domain) : 0);
   } else if (term.kind == TermKind::kBand) {
     const auto value = static_cast<std::int64_t>(below(random, shape.domain));
     std::get<NumberColumn>(window.columns[0])
@@ -70,7 +70,8 @@ inline void append_row(Window& window, const Term& term, const Shape& shape, Ran
   } else if (term.kind == TermKind::kDistance) {
     auto& vectors = std::get<VectorColumn>(window.columns[0]);
     std::uint8_t* out = vectors.data.extend(vectors.row_bytes);
-    for (std::size_t at = 0; at < vectors.row_bytes; ++at) out[at] = static_cast<std::uint8_t>(below(random, 20));
+    for (std::size_t at = 0; at < vectors.row_bytes; ++at)
+      out[at] = static_cast<std::uint8_t>(below(random, 20));
     vectors.squares.push_back(0);
   } else {
     std::vector<Code> items;
@@ -83,7 +84,8 @@ inline void append_row(Window& window, const Term& term, const Shape& shape, Ran
   }
 }
 
-inline void append_rows(Window& window, const Term& term, const Shape& shape, std::size_t rows, Random& random) {
+inline void append_rows(Window& window, const Term& term, const Shape& shape, std::size_t rows,
+                        Random& random) {
   const Seq first = window.end();
   for (std::size_t row = 0; row < rows; ++row) append_row(window, term, shape, random);
   window.close_append(first);

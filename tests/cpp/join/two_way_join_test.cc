@@ -66,7 +66,8 @@ struct Scene {
       const Row& a = scene.rows[0][left];
       const Row& b = scene.rows[1][right];
       const Timestamp lag = b.ts - a.ts;
-      if (a.key == b.key && -scene.window_right <= lag && lag <= scene.window_left) pairs.emplace_back(left, right);
+      if (a.key == b.key && -scene.window_right <= lag && lag <= scene.window_left)
+        pairs.emplace_back(left, right);
     }
   }
   return pairs;
@@ -94,7 +95,8 @@ void complete(TwoWayJoin& join, std::vector<Pair>& out) {
   }
   Released released;
   join.commit(released);
-  for (std::size_t at = 0; at < released.left.size(); ++at) out.emplace_back(released.left[at], released.right[at]);
+  for (std::size_t at = 0; at < released.left.size(); ++at)
+    out.emplace_back(released.left[at], released.right[at]);
 }
 
 [[nodiscard]] std::string bytes_of(const TwoWayJoin& join) {

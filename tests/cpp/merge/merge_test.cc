@@ -54,7 +54,8 @@ Lists draw(std::mt19937_64& random, bool with_bitmaps) {
 void expect_right(Merge& merge, const Lists& lists) {
   std::map<std::uint32_t, std::uint32_t> counts;
   for (const auto& positions : lists.positions) {
-    for (const Position position : positions) ++counts[position - static_cast<Position>(lists.input.first_row)];
+    for (const Position position : positions)
+      ++counts[position - static_cast<Position>(lists.input.first_row)];
   }
   std::erase_if(counts, [&](const auto& entry) { return entry.second < lists.input.least; });
   Candidates found;

@@ -65,7 +65,11 @@ void expect_definition(Element element, const std::vector<Metric>& metrics, Draw
         const double distance = defined(metric, one, two);
         const VectorColumn column = column_of<T>(element, {one, two});
         const auto near = [&](double at_most) {
-          const Term term{.kind = TermKind::kDistance, .metric = metric, .at_most = at_most, .element = element, .width = width};
+          const Term term{.kind = TermKind::kDistance,
+                          .metric = metric,
+                          .at_most = at_most,
+                          .element = element,
+                          .width = width};
           const bool answer = DistanceTest(term)(column, 0, column, 1);
           EXPECT_EQ(DistanceTest(term)(column, 1, column, 0), answer);
           return answer;
@@ -88,9 +92,8 @@ TEST(OracleDistance, bytes_are_judged_by_the_definition) {
                                   [](auto& random) { return static_cast<std::uint8_t>(random()); });
 }
 TEST(OracleDistance, floats_are_judged_by_the_definition) {
-  expect_definition<float>(Element::kFloat, {Metric::kMeanAbs, Metric::kL2, Metric::kCosine}, [](auto& random) {
-    return std::uniform_real_distribution<float>(-1, 1)(random);
-  });
+  expect_definition<float>(Element::kFloat, {Metric::kMeanAbs, Metric::kL2, Metric::kCosine},
+                           [](auto& random) { return std::uniform_real_distribution<float>(-1, 1)(random); });
 }
 TEST(OracleDistance, doubles_are_judged_by_the_definition) {
   expect_definition<double>(Element::kReal, {Metric::kMeanAbs, Metric::kL2}, [](auto& random) {
@@ -104,15 +107,24 @@ TEST(OracleDistance, words_are_judged_by_the_definition) {
 
 TEST(Distance, a_vector_of_zeros_is_at_no_cosine_distance) {
   const VectorColumn column = column_of<float>(Element::kFloat, {{0, 0}, {1, 2}});
-  const DistanceTest test({.kind = TermKind::kDistance, .metric = Metric::kCosine, .at_most = 2, .element = Element::kFloat, .width = 2});
+  const DistanceTest test({.kind = TermKind::kDistance,
+                           .metric = Metric::kCosine,
+                           .at_most = 2,
+                           .element = Element::kFloat,
+                           .width = 2});
   EXPECT_FALSE(test(column, 0, column, 1));
   EXPECT_TRUE(test(column, 1, column, 1));
 }
 
 TEST(Distance, floats_whose_squares_overflow_are_judged_in_doubles) {
-  const VectorColumn column = column_of<float>(Element::kFloat, {std::vector<float>(40, 1e25F), std::vector<float>(40, -1e25F)});
+  const VectorColumn column =
+      column_of<float>(Element::kFloat, {std::vector<float>(40, 1e25F), std::vector<float>(40, -1e25F)});
   const auto near = [&](double at_most) {
-    return DistanceTest({.kind = TermKind::kDistance, .metric = Metric::kL2, .at_most = at_most, .element = Element::kFloat, .width = 40})(column, 0, column, 1);
+    return DistanceTest({.kind = TermKind::kDistance,
+                         .metric = Metric::kL2,
+                         .at_most = at_most,
+                         .element = Element::kFloat,
+                         .width = 40})(column, 0, column, 1);
   };
   EXPECT_TRUE(near(1.27e26));
   EXPECT_FALSE(near(1.26e26));

@@ -63,10 +63,12 @@ TEST(Verify, least_overlap_never_exceeds_what_a_match_shares) {
     for (std::size_t other = 0; other < 12; ++other) {
       for (std::size_t shared = 0; shared <= std::min(own, other); ++shared) {
         for (const bool own_is_left : {true, false}) {
-          for (int kind = static_cast<int>(TermKind::kOverlap); kind <= static_cast<int>(TermKind::kJaccard); ++kind) {
+          for (int kind = static_cast<int>(TermKind::kOverlap); kind <= static_cast<int>(TermKind::kJaccard);
+               ++kind) {
             for (const double at_least : {0.0, 0.3, 0.6, 1.0, 2.5, 4.0, 1e300}) {
               const Term term{.kind = static_cast<TermKind>(kind), .at_least = at_least};
-              if (!accepts_overlap(term, shared, own_is_left ? own : other, own_is_left ? other : own)) continue;
+              if (!accepts_overlap(term, shared, own_is_left ? own : other, own_is_left ? other : own))
+                continue;
               EXPECT_LE(least_overlap(term, own, own_is_left), shared);
             }
           }
@@ -113,7 +115,8 @@ TEST(Verify, cosine_of_parallel_sets_is_one_and_of_nothing_is_no_match) {
   const Term term{.kind = TermKind::kCosine, .at_least = 1.0};
   EXPECT_TRUE(satisfies_weighted(term, weighted({1, 2}, {3, 4}), 0, weighted({1, 2}, {3, 4}), 0));
   EXPECT_FALSE(satisfies_weighted(term, weighted({1, 2}, {3, 4}), 0, weighted({1, 2}, {4, 3}), 0));
-  EXPECT_FALSE(satisfies_weighted({.kind = TermKind::kCosine, .at_least = -1}, weighted({}, {}), 0, weighted({1}, {1}), 0));
+  EXPECT_FALSE(satisfies_weighted({.kind = TermKind::kCosine, .at_least = -1}, weighted({}, {}), 0,
+                                  weighted({1}, {1}), 0));
 }
 
 TEST(Verify, bands_reach_across_the_whole_range_of_integers) {

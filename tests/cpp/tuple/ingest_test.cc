@@ -16,7 +16,8 @@ TermCoding coding_of(Coding coding) {
   return {coding, std::make_unique<Interner>(bytes)};
 }
 
-std::vector<std::uint64_t> keys_of(const ArrowView& view, const TermCoding& coding, std::vector<std::uint8_t>& joinable) {
+std::vector<std::uint64_t> keys_of(const ArrowView& view, const TermCoding& coding,
+                                   std::vector<std::uint8_t>& joinable) {
   KeyColumn column;
   joinable.assign(static_cast<std::size_t>(view.length()), 1);
   append_keys({view}, coding, column, joinable.data());
@@ -25,13 +26,15 @@ std::vector<std::uint64_t> keys_of(const ArrowView& view, const TermCoding& codi
 
 TEST(Ingest, times_are_scaled_and_checked) {
   Timestamp out[3];
-  EXPECT_EQ(read_times(column_of<std::int64_t>("l", {1, 1, 5})->view(), 1000, 0, out).fault, TimeFault::kNone);
+  EXPECT_EQ(read_times(column_of<std::int64_t>("l", {1, 1, 5})->view(), 1000, 0, out).fault,
+            TimeFault::kNone);
   EXPECT_EQ(out[2], 5000);
   const TimeCheck disorder = read_times(column_of<std::int64_t>("l", {4, 3})->view(), 1, 0, out);
   EXPECT_EQ(disorder.fault, TimeFault::kDisorder);
   EXPECT_EQ(disorder.row, 1);
   EXPECT_EQ(disorder.previous, 4);
-  EXPECT_EQ(read_times(column_of<std::int64_t>("l", {INT64_MAX})->view(), 2, 0, out).fault, TimeFault::kOverflow);
+  EXPECT_EQ(read_times(column_of<std::int64_t>("l", {INT64_MAX})->view(), 2, 0, out).fault,
+            TimeFault::kOverflow);
   const auto nulls = column_of<std::int64_t>("l", {1, 2});
   nulls->nulls({1});
   EXPECT_EQ(read_times(nulls->view(), 1, 0, out).fault, TimeFault::kNull);
@@ -56,7 +59,8 @@ TEST(Ingest, a_null_key_is_not_joinable) {
 TEST(Ingest, there_is_one_zero_and_one_nan) {
   std::vector<std::uint8_t> joinable;
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  const auto words = keys_of(column_of<double>("g", {0.0, -0.0, nan, -nan})->view(), {Coding::kReal, nullptr}, joinable);
+  const auto words =
+      keys_of(column_of<double>("g", {0.0, -0.0, nan, -nan})->view(), {Coding::kReal, nullptr}, joinable);
   EXPECT_EQ(words[0], words[1]);
   EXPECT_EQ(words[2], words[3]);
 }

@@ -49,7 +49,8 @@ TEST(Interner, differential_agrees_with_a_map_of_references) {
       const std::uint64_t value = random() % 300;
       const auto found = model.find(value);
       if (random() % 2 == 0 || found == model.end()) {
-        const Code code = bytes ? interner.intern(std::string_view(std::to_string(value))) : interner.intern(value);
+        const Code code =
+            bytes ? interner.intern(std::string_view(std::to_string(value))) : interner.intern(value);
         auto& entry = model.try_emplace(value, code, 0).first->second;
         ASSERT_EQ(entry.first, code);
         ++entry.second;
