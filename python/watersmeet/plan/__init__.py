@@ -7,11 +7,19 @@ from __future__ import annotations
 
 from watersmeet.plan.adapt import AdaptRule, Decision, analyse, largest_move, should_analyse
 from watersmeet.plan.allocation import Allocation, Flow, flow, from_counts, from_probes
+from watersmeet.plan.cells import EVEN, CellCurve, cell_curve
 from watersmeet.plan.choice import Choice, choose_tree, probes_per_s
 from watersmeet.plan.cover import Cover, cover, greedy_cover, minimum_cover
 from watersmeet.plan.freshness import refresh_rates
 from watersmeet.plan.knapsack import Cycle, best_cycles, fill_by_productivity, greedy_cycles, whole_cycle
-from watersmeet.plan.measure import Period, analyse_workload, blended, measured_workload, prefer_tree
+from watersmeet.plan.measure import (
+    Period,
+    analyse_tree,
+    analyse_workload,
+    blended,
+    measured_plan,
+    measured_workload,
+)
 from watersmeet.plan.plan import Path, Plan
 from watersmeet.plan.policy import POLICIES, Policy, Saturation, allocate, saturation
 from watersmeet.plan.steady import Steady, settle, steady_state
@@ -19,9 +27,11 @@ from watersmeet.plan.tree import Node, Tree, TreeLike, every_tree, parse_tree
 from watersmeet.plan.workload import Workload
 
 __all__ = [
+    "EVEN",
     "POLICIES",
     "AdaptRule",
     "Allocation",
+    "CellCurve",
     "Choice",
     "Cover",
     "Cycle",
@@ -39,9 +49,11 @@ __all__ = [
     "Workload",
     "allocate",
     "analyse",
+    "analyse_tree",
     "analyse_workload",
     "best_cycles",
     "blended",
+    "cell_curve",
     "choose_tree",
     "cover",
     "every_tree",
@@ -52,10 +64,10 @@ __all__ = [
     "greedy_cover",
     "greedy_cycles",
     "largest_move",
+    "measured_plan",
     "measured_workload",
     "minimum_cover",
     "parse_tree",
-    "prefer_tree",
     "probes_per_s",
     "refresh_rates",
     "saturation",

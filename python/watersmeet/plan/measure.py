@@ -12,16 +12,18 @@ from dataclasses import dataclass
 
 from watersmeet.plan.adapt import AdaptRule, Decision, relative_moves
 from watersmeet.plan.allocation import Allocation, from_probes
+from watersmeet.plan.cells import CellCurve
 from watersmeet.plan.choice import choose_tree, probes_per_s
+from watersmeet.plan.plan import Plan
 from watersmeet.plan.policy import Policy
 from watersmeet.plan.stay import stays
 from watersmeet.plan.steady import settle, steady_state
-from watersmeet.plan.tree import Node, Tree, parse_tree
+from watersmeet.plan.tree import Node, Tree
 from watersmeet.plan.workload import Workload
 
 _FIRM = 20.0  # matches that it takes to believe that the two half-way joins of a join differ
 
-__all__ = ["Period", "analyse_workload", "blended", "measured_workload", "prefer_tree"]
+__all__ = ["Period", "analyse_tree", "analyse_workload", "blended", "measured_plan", "measured_workload"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,10 @@ class Period:
 
     rows      that came, per stream
     windows   rows in each stream's window
-    probes    made, per half-way join
+    probes    made, per half-way join; those of single cells count as what a whole probe would have to find
+    for as
+              many matches
+    due       rows of the partner's state that they met, per half-way join, counted alike
     made      combinations that came of them, per half-way join
     """
 
@@ -38,6 +43,7 @@ class Period:
     rows: Mapping[str, float]
     windows: Mapping[str, float]
     probes: Mapping[str, float]
+    due: Mapping[str, float]
     made: Mapping[str, float]
 
 
@@ -52,12 +58,19 @@ def blended(before: Period, now: Period, memory: float) -> Period:
         blend(before.rows, now.rows),
         now.windows,
         blend(before.probes, now.probes),
+        blend(before.due, now.due),
         blend(before.made, now.made),
     )
 
 
 def measured_workload(
-    tree: Tree, period: Period, pairs: frozenset[frozenset[str]], before: Workload | None
+    tree: Tree,
+    period: Period,
+    pairs: frozenset[frozenset[str]],
+    before: Workload | None,
+    *,
+    freshness: Mapping[str, float] | None = None,
+    curves: Mapping[str, CellCurve] | None = None,
 ) -> Workload:
     """The statistics of a period. `pairs` have predicates; what was not probed keeps what it had `before`."""
     rates = {stream: period.rows[stream] / period.seconds for stream in tree.streams}
@@ -83,8 +96,46 @@ def measured_workload(
         rates=rates,
         windows={stream: sizes[stream] for stream in tree.streams},
         selectivity=shares,
-        freshness=before.freshness if before else None,
+        freshness=freshness,
         skew=skew,
+        curves=curves,
+    )
+
+
+def measured_plan(
+    tree: Tree,
+    period: Period,
+    states: Mapping[str, float],
+    before: Plan | None,
+    *,
+    freshness: Mapping[str, float] | None = None,
+    curves: Mapping[str, CellCurve] | None = None,
+) -> Plan:
+    """The same where the states between joins are of given sizes: each half-way join has its own
+    selectivity.
+    """
+    shares: dict[str, tuple[float, float]] = {}
+    for join in tree.joins:
+        names = [node.name for node in join.inputs or ()]
+        known = (0.0, 0.0) if before is None else before.selectivity[join.name]
+        made = sum(period.made[name] for name in names)
+        due = sum(period.due[name] for name in names)
+        both = _share(made, due) if due else None
+        # Half-way joins of one join differ only as far as there are matches enough to say so.
+        first, second = (
+            known[side]
+            if both is None
+            else min(1.0, (period.made[name] + _FIRM) / (period.due[name] + _FIRM / both))
+            for side, name in enumerate(names)
+        )
+        shares[join.name] = (first, second)
+    return Plan(
+        tree,
+        rates={stream: period.rows[stream] / period.seconds for stream in tree.streams},
+        states={**{stream: period.windows[stream] for stream in tree.streams}, **states},
+        selectivity=shares,
+        freshness=freshness,
+        curves=curves,
     )
 
 
@@ -124,11 +175,20 @@ def analyse_workload(
     return Decision(at_s, "actuated", moved, own.throughput, best.throughput, best, best_tree, problem)
 
 
-def prefer_tree(now: Workload, tree: Tree, rule: AdaptRule) -> Tree | None:
-    """The tree that an exact join should change to, if its probes are fewer by more than the threshold."""
+def analyse_tree(
+    before: Workload | None, now: Workload, tree: Tree, *, at_s: float, rule: AdaptRule
+) -> Decision:
+    """Which tree an exact join should have: another if its probes are fewer by the threshold or more."""
+    moved = float("inf") if before is None else max(_moves(before, now), default=0.0)
+    own = probes_per_s(now, tree)
+    if moved <= rule.analyse_above:
+        return Decision(at_s, "kept", moved, own, own, None, tree)
     choice = choose_tree(now)
-    saves = probes_per_s(now, tree) > choice.probes_per_s * (1.0 + rule.actuate_above)
-    return parse_tree(choice.tree) if saves else None
+    saves = own > choice.probes_per_s * (1.0 + rule.actuate_above)
+    best = choice.tree if saves else tree
+    return Decision(
+        at_s, "actuated" if saves else "analysed", moved, own, min(own, choice.probes_per_s), None, best
+    )
 
 
 def _crossing(join: Node, pairs: frozenset[frozenset[str]]) -> list[tuple[str, str]]:
