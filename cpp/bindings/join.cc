@@ -143,9 +143,10 @@ class Turn {
 class Join {
  public:
   Join(std::vector<TermConfig> terms, std::array<StreamConfig, kSides> streams, const py::int_& lower,
-       const py::int_& upper, const std::string& how, const std::string& order)
+       const py::int_& upper, const std::string& how, const std::string& order, std::size_t threads,
+       bool share_all)
       : join_({std::move(terms), std::move(streams), to_wide(lower), to_wide(upper), how_kind(how),
-               order_kind(order)}) {}
+               order_kind(order), threads, share_all}) {}
 
   py::tuple push(std::size_t stream, const py::object& batch, const py::object& keep) {
     const Turn turn(busy_);
@@ -382,9 +383,10 @@ void bind_join(py::module_& module) {
            py::arg("merge") = "auto", py::arg("lazy_expiry") = false);
   py::class_<Join>(module, "Join")
       .def(py::init<std::vector<TermConfig>, std::array<StreamConfig, kSides>, const py::int_&,
-                    const py::int_&, const std::string&, const std::string&>(),
+                    const py::int_&, const std::string&, const std::string&, std::size_t, bool>(),
            py::arg("terms"), py::arg("streams"), py::kw_only(), py::arg("lower"), py::arg("upper"),
-           py::arg("how") = "inner", py::arg("order") = "none")
+           py::arg("how") = "inner", py::arg("order") = "none", py::arg("threads") = std::size_t{1},
+           py::arg("share_all") = false)
       .def("push", &Join::push, py::arg("stream"), py::arg("batch"), py::arg("keep") = py::none())
       .def("advance", &Join::advance, py::arg("stream"), py::arg("to"), py::arg("keep") = py::none())
       .def("finish", &Join::finish, py::arg("keep") = py::none())

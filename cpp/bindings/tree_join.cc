@@ -188,15 +188,16 @@ void process(TreeJoin& join, std::optional<Timestamp> until, const py::object& c
   }
 }
 
-[[nodiscard]] py::list commit(TreeJoin& join) {
-  std::vector<Rows> found;
+// (rows of each stream, timestamps) of the results.
+[[nodiscard]] py::tuple commit(TreeJoin& join) {
+  TreeJoin::Combinations found;
   {
     const py::gil_scoped_release release;
     found = join.commit();
   }
-  py::list out;
-  for (Rows& rows : found) out.append(to_array(std::move(rows)));
-  return out;
+  py::list rows;
+  for (Rows& column : found.rows) rows.append(to_array(std::move(column)));
+  return py::make_tuple(rows, to_array(std::move(found.times)));
 }
 
 void set_tree(TreeJoin& join, std::vector<TreeInputs> joins, const py::object& callable) {
@@ -239,8 +240,12 @@ void bind_tree_join(py::module_& module) {
            py::arg("carried_cycles") = 10.0, py::arg("track_ages") = false)
       .def("begin", &TreeJoin::begin)
       .def("push", &push, py::arg("stream"), py::arg("batch"))
-      .def("advance", &TreeJoin::advance, py::arg("stream"), py::arg("to"))
+      .def("promise", &TreeJoin::promise, py::arg("stream"), py::arg("to"))
       .def("finish", &TreeJoin::finish)
+      .def("end", &TreeJoin::end, py::arg("stream"))
+      .def("set_synchronised", &TreeJoin::set_synchronised, py::arg("synchronised"))
+      .def("synchronised", &TreeJoin::synchronised)
+      .def("low", &TreeJoin::low)
       .def("next_due", &TreeJoin::next_due)
       .def("process", &process, py::arg("until") = py::none(), py::arg("keep") = py::none())
       .def("commit", &commit)

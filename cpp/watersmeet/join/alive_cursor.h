@@ -13,19 +13,24 @@
 
 namespace watersmeet {
 
+inline constexpr Wide kForever = Wide{1} << 70;  // no row is older than that
+
+// How long a row of a stream can be met: its window, or its freshness if that is shorter.
+[[nodiscard]] inline Wide span_of(const TreeStream& stream, bool within_window = true) {
+  Wide span = within_window && !stream.window_rows.has_value() ? stream.window : kForever;
+  if (stream.freshness.has_value()) span = std::min(span, Wide{*stream.freshness});
+  return span;
+}
+
 class AliveCursor {
  public:
   AliveCursor(const Leaf& leaf, bool within_window)
       : leaf_(leaf),
         times_(leaf.state.window.timestamps.at(leaf.state.window.begin())),
         base_(leaf.state.window.begin()),
-        end_(leaf.state.processed - base_) {
-    if (within_window) {
-      most_rows_ = leaf.config.window_rows.value_or(UINT64_MAX);
-      if (!leaf.config.window_rows.has_value()) span_ = leaf.config.window;
-    }
-    if (leaf.config.freshness.has_value()) span_ = std::min(span_, Wide{*leaf.config.freshness});
-  }
+        end_(leaf.state.processed - base_),
+        most_rows_(within_window ? leaf.config.window_rows.value_or(UINT64_MAX) : UINT64_MAX),
+        span_(span_of(leaf.config, within_window)) {}
 
   // Requires: turns only grow.
   void move_to(const Turn& turn) {
@@ -58,8 +63,8 @@ class AliveCursor {
   const Timestamp* times_;
   Seq base_;
   std::size_t end_;
-  std::uint64_t most_rows_ = UINT64_MAX;
-  Wide span_ = Wide{1} << 70;  // no row is older than that
+  std::uint64_t most_rows_;
+  Wide span_;
   std::size_t lo_ = 0;
   std::size_t hi_ = 0;
   bool started_ = false;

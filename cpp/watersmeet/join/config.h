@@ -65,6 +65,10 @@ struct JoinConfig {
   Wide upper = 0;
   How how = How::kInner;
   Order order = Order::kNone;
+  // Lanes on which rows probe; results and their order are the same for any number.
+  std::size_t threads = 1;
+  // Tests: cut every change among the lanes, however small.
+  bool share_all = false;
 
   [[nodiscard]] bool has_count_window() const {
     return streams[0].window_rows.has_value() || streams[1].window_rows.has_value();

@@ -48,11 +48,16 @@ class Joint {
   // `inputs`: a stream's state or another joint's output. `output` is null for the root.
   Joint(const TreeConfig& config, std::array<TreeState*, kSides> inputs, std::unique_ptr<TreeState> output);
 
+  // Where the root puts what it finds: one column of rows per stream, and timestamps.
+  struct Found {
+    std::vector<std::vector<Seq>>& rows;
+    std::vector<Timestamp>& times;
+  };
   // Finds the combinations that the rows of the inputs' slices make, in the order of their turns, and puts
-  // them into the output; those of the root go to `results`, one column per stream, and their members' ages
-  // to `ages`.
-  void process(const std::vector<std::unique_ptr<Leaf>>& leaves, const Keep& keep,
-               std::vector<std::vector<Seq>>& results, std::vector<Ages>* ages);
+  // them into the output; those of the root go to `results`, and their members' ages to `ages`. `two_sided`:
+  // the rows of the slice are of one stream, and may be older than those that were processed before.
+  void process(const std::vector<std::unique_ptr<Leaf>>& leaves, const Keep& keep, Found results,
+               std::vector<Ages>* ages, bool two_sided);
 
   [[nodiscard]] TreeState& input(std::size_t side) const { return *inputs_[side]; }
   [[nodiscard]] TreeState* output() const { return output_.get(); }
@@ -76,8 +81,9 @@ class Joint {
   };
 
   void probe(std::size_t side, const std::vector<std::unique_ptr<Leaf>>& leaves, const Keep& keep,
-             Pairs& found);
+             bool two_sided, Pairs& found);
   void find_ranges(std::size_t side, const std::vector<std::unique_ptr<Leaf>>& leaves, Requests& requests);
+  void find_two_sided(std::size_t side, const std::vector<std::unique_ptr<Leaf>>& leaves, Requests& requests);
   // How many cells a row of this time may look at.
   [[nodiscard]] static std::size_t granted(HalfJoin& half, std::int64_t cycle);
   static void count_matches(HalfJoin& half, const Requests& requests, std::size_t first, std::size_t request,

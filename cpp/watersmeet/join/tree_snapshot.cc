@@ -73,6 +73,9 @@ void TreeJoin::save(ByteWriter& writer) const {
     for (const std::size_t input : inputs) writer.put<std::uint64_t>(input);
   }
   writer.put(results_);
+  writer.put<std::uint8_t>(synchronised_ ? 1 : 0);
+  writer.put<std::uint8_t>(unsettled_ ? 1 : 0);
+  writer.put(newest_processed_);
   for (const Ages& ages : ages_) writer.put(ages);
   for (const TermSet& pair : pairs_) pair.save(writer);
   for (const auto& leaf : leaves_) leaf->save(writer);
@@ -92,6 +95,9 @@ void TreeJoin::load(ByteReader& reader) {
     for (const std::size_t input : inputs) expect(reader.get<std::uint64_t>() == input, "another tree");
   }
   results_ = reader.get<std::uint64_t>();
+  synchronised_ = reader.get<std::uint8_t>() != 0;
+  unsettled_ = reader.get<std::uint8_t>() != 0;
+  newest_processed_ = reader.get<Timestamp>();
   for (Ages& ages : ages_) ages = reader.get<Ages>();
   for (TermSet& pair : pairs_) pair.load(reader);
   for (const auto& leaf : leaves_) leaf->load(reader);
@@ -106,7 +112,8 @@ void TreeJoin::load(ByteReader& reader) {
 void TreeJoin::load_state(ByteReader& reader, Joint& joint) {
   TreeState& state = *joint.output();
   Window& window = state.window;
-  load_times(reader, window);
+  // Rows that are processed as they come make combinations in any order of time.
+  reader.get_sliding(window.timestamps);
   reader.get_sliding(state.newest);
   const Seq first = window.begin();
   const auto same_rows = [&window](const auto& array) {

@@ -13,10 +13,12 @@ from watersmeet.plan.cover import Cover, cover, greedy_cover, minimum_cover
 from watersmeet.plan.freshness import refresh_rates
 from watersmeet.plan.knapsack import Cycle, best_cycles, fill_by_productivity, greedy_cycles, whole_cycle
 from watersmeet.plan.measure import (
+    Drift,
     Period,
     analyse_tree,
     analyse_workload,
     blended,
+    drifted,
     measured_plan,
     measured_workload,
 )
@@ -36,6 +38,7 @@ __all__ = [
     "Cover",
     "Cycle",
     "Decision",
+    "Drift",
     "Flow",
     "Node",
     "Path",
@@ -56,6 +59,7 @@ __all__ = [
     "cell_curve",
     "choose_tree",
     "cover",
+    "drifted",
     "every_tree",
     "fill_by_productivity",
     "flow",

@@ -8,7 +8,7 @@ gives back what was measured when it is asked about the allowances that were in 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from watersmeet.plan.adapt import AdaptRule, Decision, relative_moves
 from watersmeet.plan.allocation import Allocation, from_probes
@@ -21,9 +21,18 @@ from watersmeet.plan.steady import settle, steady_state
 from watersmeet.plan.tree import Node, Tree
 from watersmeet.plan.workload import Workload
 
-_FIRM = 20.0  # matches that it takes to believe that the two half-way joins of a join differ
+_FIRM = 50.0  # matches that it takes to believe that the two half-way joins of a join differ
 
-__all__ = ["Period", "analyse_tree", "analyse_workload", "blended", "measured_plan", "measured_workload"]
+__all__ = [
+    "Drift",
+    "Period",
+    "analyse_tree",
+    "analyse_workload",
+    "blended",
+    "drifted",
+    "measured_plan",
+    "measured_workload",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,20 +72,57 @@ def blended(before: Period, now: Period, memory: float) -> Period:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """Matches that each half-way join found, and those it should have found if both of a join were alike; of
+    many periods, older ones with less weight: the difference is small next to chance and, mistaken for a
+    gain, would have the budget swing between them.
+    """
+
+    made: Mapping[str, float] = field(default_factory=dict)
+    expected: Mapping[str, float] = field(default_factory=dict)
+
+    def skew(self) -> dict[str, float]:
+        """Workload's, as far as there are matches enough to say so."""
+        return {
+            name: (self.made[name] + _FIRM) / (expected + _FIRM) for name, expected in self.expected.items()
+        }
+
+
+def drifted(
+    before: Drift, tree: Tree, period: Period, pairs: frozenset[frozenset[str]], *, memory: float
+) -> Drift:
+    """The drift with one period more."""
+    sizes = _sizes(tree, period)
+    made, expected = {}, {}
+    for join in tree.joins:
+        if not _crossing(join, pairs):
+            continue
+        compared = {
+            node.name: period.probes[node.name] * sizes[join.partner(node.name).name]
+            for node in join.inputs or ()
+        }
+        total = sum(compared.values())
+        share = sum(period.made[name] for name in compared) / total if total else 0.0
+        for name, each in compared.items():
+            made[name] = memory * before.made.get(name, 0.0) + period.made[name]
+            expected[name] = memory * before.expected.get(name, 0.0) + share * each
+    return Drift(made, expected)
+
+
 def measured_workload(
     tree: Tree,
     period: Period,
     pairs: frozenset[frozenset[str]],
     before: Workload | None,
     *,
+    drift: Drift | None = None,
     freshness: Mapping[str, float] | None = None,
     curves: Mapping[str, CellCurve] | None = None,
 ) -> Workload:
     """The statistics of a period. `pairs` have predicates; what was not probed keeps what it had `before`."""
-    rates = {stream: period.rows[stream] / period.seconds for stream in tree.streams}
-    sizes: dict[str, float] = {stream: period.windows[stream] for stream in tree.streams}
+    sizes = _sizes(tree, period)
     shares: dict[tuple[str, str], float] = {}
-    skew: dict[str, float] = {}
     for join in tree.joins:
         names = [node.name for node in join.inputs or ()]
         crossing = _crossing(join, pairs)
@@ -85,21 +131,31 @@ def measured_workload(
         if crossing:
             share = _share(made, compared) if compared else _known(crossing, before)
             shares |= {pair: share ** (1.0 / len(crossing)) for pair in crossing}
-            for name in names:
-                due = share * period.probes[name] * sizes[join.partner(name).name]
-                skew[name] = (period.made[name] + _FIRM) / (due + _FIRM)
-        one, other = (node.streams for node in join.inputs or ())
-        times = stays(one, other, rates, sizes)
-        sizes[join.name] = sum(period.made[name] * stay for name, stay in zip(names, times, strict=True))
-        sizes[join.name] /= period.seconds
     return Workload(
-        rates=rates,
+        rates=_rates(tree, period),
         windows={stream: sizes[stream] for stream in tree.streams},
         selectivity=shares,
         freshness=freshness,
-        skew=skew,
+        skew=None if drift is None else drift.skew(),
         curves=curves,
     )
+
+
+def _rates(tree: Tree, period: Period) -> dict[str, float]:
+    return {stream: period.rows[stream] / period.seconds for stream in tree.streams}
+
+
+def _sizes(tree: Tree, period: Period) -> dict[str, float]:
+    """Rows of every window and living ones of every state: what entered it times how long it stays."""
+    rates = _rates(tree, period)
+    sizes = {stream: period.windows[stream] for stream in tree.streams}
+    for join in tree.joins:
+        names = [node.name for node in join.inputs or ()]
+        one, other = (node.streams for node in join.inputs or ())
+        times = stays(one, other, rates, sizes)
+        made = sum(period.made[name] * stay for name, stay in zip(names, times, strict=True))
+        sizes[join.name] = made / period.seconds
+    return sizes
 
 
 def measured_plan(
@@ -131,7 +187,7 @@ def measured_plan(
         shares[join.name] = (first, second)
     return Plan(
         tree,
-        rates={stream: period.rows[stream] / period.seconds for stream in tree.streams},
+        rates=_rates(tree, period),
         states={**{stream: period.windows[stream] for stream in tree.streams}, **states},
         selectivity=shares,
         freshness=freshness,

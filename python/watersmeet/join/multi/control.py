@@ -28,6 +28,7 @@ from watersmeet.plan import (
     EVEN,
     Allocation,
     Decision,
+    Drift,
     Period,
     Plan,
     Tree,
@@ -36,6 +37,7 @@ from watersmeet.plan import (
     analyse_tree,
     analyse_workload,
     blended,
+    drifted,
     flow,
     from_counts,
     measured_plan,
@@ -48,8 +50,10 @@ __all__ = ["Believed", "Control", "ControlState"]
 
 _MOST_DECISIONS: Final = 1000
 _MEMORY: Final = 0.3  # weight of what was measured before the last period
+_DRIFT_MEMORY: Final = 0.85  # the half-way joins of one join differ less, and need more still
 _CELL_MEMORY: Final = 0.7  # cells need more matches than half-way joins do
 _LEARNING: Final = 0.04  # of an allowance that goes to single cells: whole probes, to know the others
+_EAGER: Final = 1.05  # rows come in bursts: what some of them leave over is to be spent by others
 Believed = Workload | Plan  # a plan where the states between joins are counted
 
 
@@ -67,6 +71,7 @@ class ControlState:
     reading: Reading | None = None  # at the end of the last period
     averaged: Period | None = None  # the counts of the last periods, older ones with less weight
     cells: Mapping[str, CellCounts] = field(default_factory=dict)  # the same of the cells
+    drift: Drift = field(default_factory=Drift)
     believed: Believed | None = None
     analysed: Believed | None = None
     measured: float = 0.0  # results per second in the last period
@@ -116,7 +121,9 @@ class Control:
                 self.state, next_tree=None, decisions=(*self.state.decisions[:-1], last), reading=None
             )
         else:
-            self.state = replace(self.state, tree=tree, next_tree=None, reading=None, averaged=None, cells={})
+            self.state = replace(
+                self.state, tree=tree, next_tree=None, reading=None, averaged=None, cells={}, drift=Drift()
+            )
         self._set_allowances()
 
     def resume(self, state: ControlState) -> None:
@@ -166,14 +173,20 @@ class Control:
         curves = curves_of(cells) if config.uses_cells else {}
         now = observed(config, state.tree, reading, state.reading, curves, cells, seconds)
         averaged = now if state.averaged is None else blended(state.averaged, now, _MEMORY)
-        known = {"freshness": self._freshness, "curves": curves}
+        fresh = self._freshness
         believed: Believed
         if config.states is None:
             before = state.believed if isinstance(state.believed, Workload) else None
-            believed = measured_workload(state.tree, averaged, config.joined, before, **known)  # type: ignore[arg-type]
+            drift = drifted(state.drift, state.tree, now, config.joined, memory=_DRIFT_MEMORY)
+            self.state = state = replace(state, drift=drift)
+            believed = measured_workload(
+                state.tree, averaged, config.joined, before, drift=drift, freshness=fresh, curves=curves
+            )
         else:
             last = state.believed if isinstance(state.believed, Plan) else None
-            believed = measured_plan(state.tree, averaged, config.states, last, **known)  # type: ignore[arg-type]
+            believed = measured_plan(
+                state.tree, averaged, config.states, last, freshness=fresh, curves=curves
+            )
         root = [node.name for node in state.tree.root.inputs or ()]
         self.state = replace(
             state,
@@ -233,7 +246,7 @@ class Control:
         choices = []
         for name, allowance in allowances.items():
             curve, rows = plan.curves.get(name, EVEN), plan.rates.get(name, made.get(name, 0.0))
-            fraction = min(1.0, allowance / rows) if rows > 0.0 else 1.0
+            fraction = min(1.0, _EAGER * allowance / rows) if rows > 0.0 else 1.0
             if curve.is_even or fraction >= 1.0:
                 choices.append((list(range(CELLS)), 1.0, 0))
                 continue

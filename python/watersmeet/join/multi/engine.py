@@ -101,7 +101,7 @@ class Running:
                     appended.append(self.stores[each.stream])
                     self.core.push(each.stream, core_batch)
                 if each.watermark is not None:
-                    self.core.advance(each.stream, self._in_unit(each.stream, each.watermark))
+                    self.core.promise(each.stream, self._in_unit(each.stream, each.watermark))
             if is_last:
                 self.core.finish()
             rows = self._processed()
@@ -129,7 +129,7 @@ class Running:
             self.core.process(None, self.keep)
         else:
             self.control.process(self.keep)
-        rows: list[Any] = self.core.commit()
+        rows: list[Any] = self.core.commit()[0]
         return rows
 
     def _table(self, rows: list[Any]) -> pa.Table:

@@ -82,7 +82,7 @@ def _curve(cells: CellCounts) -> CellCurve:
     free = int(seen.sum()) - 1
     if free < 1 or misfit < free + _SURE * math.sqrt(2.0 * free):
         return EVEN
-    return cell_curve([float(each) for each in estimated_densities(cells)[0]])
+    return cell_curve([float(each) for each in estimated_densities(cells, prior_matches=16.0)[0]])
 
 
 def observed(
@@ -127,7 +127,7 @@ def observed(
 def _worth(visited: CellCounts, known: CellCounts) -> float:
     """How many times more matches the visited cells hold than as many of a whole probe."""
     compared = visited.comparisons[0]
-    densities = estimated_densities(known)[0]
+    densities = estimated_densities(known, prior_matches=16.0)[0]
     if compared.sum() == 0.0 or densities.mean() == 0.0:
         return 1.0
     return float((compared * densities).sum() / (compared.sum() * densities.mean()))

@@ -16,6 +16,7 @@ from watersmeet.plan import (
     CellCurve,
     Cover,
     Decision,
+    Drift,
     Period,
     Plan,
     Tree,
@@ -26,7 +27,8 @@ from watersmeet.plan import (
 __all__ = ["control_from_plain", "plain_control"]
 
 _KINDS: Final[dict[str, type[Any]]] = {
-    kind.__name__: kind for kind in (Allocation, CellCurve, ControlState, Cover, Decision, Period, Reading)
+    kind.__name__: kind
+    for kind in (Allocation, CellCurve, ControlState, Cover, Decision, Drift, Period, Reading)
 }
 
 _PLAN: Final = ("tree", "rates", "states", "selectivity", "freshness", "curves")

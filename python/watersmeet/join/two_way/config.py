@@ -31,6 +31,7 @@ OUTPUTS: Final = ("columns", "rows")
 INDEXES: Final = ("auto", "scan", "hash", "inverted", "inverted-by-id")
 MERGES: Final = ("auto", "heap", "count", "bitmap")
 EXPIRIES: Final = ("active", "lazy")
+MOST_THREADS: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,8 @@ class JoinConfig:
     seed: int
     shed: Shed | None = None
     memory_limit: int | None = None
+    threads: int = 1
+    share_all: bool = False  # tests: divide every change among the threads, however small
 
     @property
     def leaves(self) -> tuple[Predicate, ...]:
@@ -100,6 +103,7 @@ def checked_config(
     seed: object,
     shed: object = None,
     memory_limit: object = None,
+    threads: object = 1,
 ) -> JoinConfig:
     """The arguments as a value, or ConfigError naming the first that has no meaning."""
     streams = (_stream(left, "left"), _stream(right, "right"))
@@ -126,6 +130,7 @@ def checked_config(
         seed=seed,
         shed=_shed(shed),
         memory_limit=_memory_limit(memory_limit, order),
+        threads=_threads(threads),
     )
     _refuse_what_is_to_come(config)
     return config
@@ -211,7 +216,17 @@ def _memory_limit(value: object, order: object) -> int | None:
     return parse_bytes(value, argument="memory_limit")
 
 
+def _threads(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_THREADS:
+        raise ConfigError(f"threads={value!r}: expected a whole number from 1 to {MOST_THREADS}")
+    return value
+
+
 def _refuse_what_is_to_come(config: JoinConfig) -> None:
+    if config.shed is not None and config.threads > 1:
+        raise ConfigError(
+            f"threads={config.threads} with shed=: a join that sheds runs on one thread; expected 1"
+        )
     low, high = config.apart_ns
     if low is not None and high is not None and low > high:
         raise ConfigError("between, freshness: no pair is within between= and as fresh as the streams ask")

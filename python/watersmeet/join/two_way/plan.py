@@ -95,6 +95,8 @@ def new_core(config: JoinConfig, division: Split, plan: Plan) -> Any:
         upper=upper,
         how=config.how,
         order=config.order or "none" if not isinstance(config.order, AdaptiveOrder) else "filter-order",
+        threads=config.threads,
+        share_all=config.share_all,
     )
     if isinstance(config.order, AdaptiveOrder):
         core.set_synchronised(True)  # Sync-Filter, until the load is known
