@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "limit.h"
 #include "prelude.h"
 #include "watersmeet/base/errors.h"
 #include "watersmeet/join/two_way_join.h"
@@ -150,7 +151,7 @@ class Join {
     const auto* schema = static_cast<ArrowSchema*>(PyCapsule_GetPointer(capsules[0].ptr(), "arrow_schema"));
     const auto* array = static_cast<ArrowArray*>(PyCapsule_GetPointer(capsules[1].ptr(), "arrow_array"));
     if (schema == nullptr || array == nullptr) throw py::error_already_set();
-    Released out = run(keep, [&] { join_.begin_push(checked(stream), *schema, *array); });
+    Released out = run<true>(keep, [&] { join_.begin_push(checked(stream), *schema, *array); });
     return py::make_tuple(to_array(std::move(out.left)), to_array(std::move(out.right)),
                           to_array(std::move(out.late)));
   }
@@ -203,6 +204,45 @@ class Join {
     return py::make_tuple(join_.held(), join_.held_bytes(), streams);
   }
 
+  void set_room(std::size_t room, bool may_evict) {
+    const Turn turn(busy_);
+    limit_.set(room, may_evict);
+  }
+
+  void evict(std::size_t stream, std::size_t rows) {
+    const Turn turn(busy_);
+    const py::gil_scoped_release release;
+    join_.evict(checked(stream), rows);
+  }
+
+  void note_thinned(std::size_t stream, std::uint64_t rows, std::uint64_t kept, Timestamp first, Timestamp last) {
+    const Turn turn(busy_);
+    join_.note_thinned(checked(stream), rows, kept, first, last);
+  }
+
+  void trim() {
+    const Turn turn(busy_);
+    const py::gil_scoped_release release;
+    Limit::trim(join_);
+  }
+
+  [[nodiscard]] std::size_t bytes() const { return join_.bytes(); }
+  [[nodiscard]] std::size_t waiting_bytes() const { return join_.waiting_bytes(); }
+
+  void measure_ages() { join_.measure_ages(); }
+
+  // Per direction: pairs met, pairs with rows given up, results, and results looked at, by cell of age; and
+  // the sums of results per row and of their squares.
+  [[nodiscard]] py::tuple ages() const {
+    py::tuple directions(kSides);
+    for (std::size_t stream = 0; stream < kSides; ++stream) {
+      const MatchAges& ages = join_.ages(stream);
+      directions[stream] = py::make_tuple(ages.met, ages.absent, ages.matches, ages.sampled,
+                                             std::array{ages.row_results, ages.row_squares});
+    }
+    return directions;
+  }
+
   void set_synchronised(bool synchronised) {
     const Turn turn(busy_);
     join_.set_synchronised(synchronised);
@@ -213,6 +253,7 @@ class Join {
     const IndexKind kind = index_kind(index);
     const MergeKind merging = merge_kind(merge);
     const py::gil_scoped_release release;
+    const Thrift thrift(limit_.is_set());
     join_.reindex(checked(stream), kind, merging);
   }
 
@@ -252,6 +293,7 @@ class Join {
     const Turn turn(busy_);
     const std::string_view body(bytes);
     const py::gil_scoped_release release;
+    const Thrift thrift(limit_.is_set());
     ByteReader reader(body);
     join_.load(reader);
   }
@@ -267,13 +309,16 @@ class Join {
   }
 
   // One change, from its beginning to commit; anything thrown on the way, also by Python, takes it back.
-  template <class Begin>
+  // limited: whether it must fit under the memory limit; what only lets rows go on need not.
+  template <bool limited = false, class Begin>
   Released run(const py::object& keep, Begin begin) {
     const bool filtered = !keep.is_none();
     Released out;
     py::gil_scoped_release release;
+    const Thrift thrift(limit_.is_set());
     begin();
     try {
+      if (limited) limit_.check(join_);
       Pairs found;
       while (join_.probing()) {
         const std::size_t own_stream = join_.probing_stream();
@@ -282,8 +327,10 @@ class Join {
         join_.accept(own_stream, found);
         if (join_.probing()) check_signals();
       }
+      if (limited) limit_.check(join_);
     } catch (...) {
       join_.roll_back();
+      if (limit_.is_set()) Limit::trim(join_);
       throw;
     }
     join_.commit(out);
@@ -324,7 +371,9 @@ class Join {
   [[nodiscard]] py::dict stream_statistics(std::size_t stream) const {
     const Side& side = join_.side(stream);
     py::dict counts;
-    counts["rows"] = side.counts.rows;
+    counts["rows"] = side.counts.rows + side.counts.thinned_rows;
+    counts["dropped_rows"] = side.counts.thinned_rows;
+    counts["evicted_rows"] = side.counts.evicted_rows;
     counts["bad_rows"] = side.counts.bad_rows;
     counts["late_rows"] = side.counts.late_rows;
     counts["window_rows"] = side.window.size();
@@ -344,11 +393,13 @@ class Join {
     counts["lookups"] = direction.work.lookups;
     counts["due"] = direction.due;
     counts["done"] = direction.done;
-    counts["shed"] = direction.due - direction.done;
+    counts["lost"] = direction.lost;
+    counts["shed"] = direction.due - direction.done - direction.lost;
     return counts;
   }
 
   TwoWayJoin join_;
+  Limit limit_;
   std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
 };
 
@@ -388,6 +439,15 @@ void bind_join(py::module_& module) {
       .def("set_idle", &Join::set_idle, py::arg("stream"), py::arg("idle"))
       .def("holds", &Join::holds, py::arg("left"), py::arg("right"))
       .def("progress", &Join::progress)
+      .def("set_room", &Join::set_room, py::arg("room"), py::kw_only(), py::arg("may_evict"))
+      .def("evict", &Join::evict, py::arg("stream"), py::arg("rows"))
+      .def("note_thinned", &Join::note_thinned, py::arg("stream"), py::arg("rows"), py::kw_only(), py::arg("kept"),
+           py::arg("first"), py::arg("last"))
+      .def("trim", &Join::trim)
+      .def_property_readonly("memory_bytes", &Join::bytes)
+      .def_property_readonly("waiting_bytes", &Join::waiting_bytes)
+      .def("measure_ages", &Join::measure_ages)
+      .def("ages", &Join::ages)
       .def("set_synchronised", &Join::set_synchronised, py::arg("synchronised"))
       .def("reindex", &Join::reindex, py::arg("stream"), py::kw_only(), py::arg("index"),
            py::arg("merge") = "auto")

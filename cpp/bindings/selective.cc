@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "limit.h"
 #include "prelude.h"
 #include "watersmeet/base/errors.h"
 #include "watersmeet/join/selective_join.h"
@@ -99,7 +100,7 @@ class Selective {
                                      [this](std::uint8_t code) { return code < join_.config().types; });
       if (!known) throw SchemaError("types: a code is out of range");
     }
-    Released out = change(keep, control, [&] { join_.begin_push(checked(stream), *schema, *array, at, codes); });
+    Released out = change<true>(keep, control, [&] { join_.begin_push(checked(stream), *schema, *array, at, codes); });
     return py::make_tuple(to_array(std::move(out.left)), to_array(std::move(out.right)),
                           to_array(std::move(out.late)));
   }
@@ -111,6 +112,27 @@ class Selective {
   py::tuple finish(const py::object& keep, const py::object& control) {
     return pairs(change(keep, control, [&] { join_.begin_finish(); }));
   }
+
+  void set_room(std::size_t room, bool may_evict) {
+    limit_.set(room, may_evict);
+  }
+
+  void evict(std::size_t stream, std::size_t rows) {
+    const py::gil_scoped_release release;
+    join_.evict(checked(stream), rows);
+  }
+
+  void note_thinned(std::size_t stream, std::uint64_t rows, std::uint64_t kept, Timestamp first, Timestamp last) {
+    join_.note_thinned(checked(stream), rows, kept, first, last);
+  }
+
+  void trim() {
+    const py::gil_scoped_release release;
+    Limit::trim(join_);
+  }
+
+  [[nodiscard]] std::size_t bytes() const { return join_.bytes(); }
+  [[nodiscard]] std::size_t waiting_bytes() const { return join_.waiting_bytes(); }
 
   void set_lag(double seconds) { join_.set_lag(seconds); }
   [[nodiscard]] RowId first_needed(std::size_t stream) { return join_.first_needed(checked(stream)); }
@@ -156,7 +178,8 @@ class Selective {
   }
 
   // One change, from its beginning to commit; anything thrown on the way, also by Python, takes it back.
-  template <class Begin>
+  // limited: whether it must fit under the memory limit; what only lets rows go on need not.
+  template <bool limited = false, class Begin>
   Released change(const py::object& keep, const py::object& control, Begin begin) {
     if (busy_.test_and_set()) throw ConfigError("this join is in the middle of another call");
     const struct Clear {
@@ -164,11 +187,15 @@ class Selective {
       ~Clear() { busy.clear(); }
     } clear{busy_};
     Released out;
+    const Thrift thrift(limit_.is_set());
     begin();
     try {
+      if (limited) limit_.check(join_);
       for (bool goes_on = true; goes_on;) goes_on = step(keep, control);
+      if (limited) limit_.check(join_);
     } catch (...) {
       join_.roll_back();
+      if (limit_.is_set()) Limit::trim(join_);
       throw;
     }
     join_.commit(out);
@@ -214,10 +241,11 @@ class Selective {
   [[nodiscard]] py::dict stream_statistics(std::size_t stream) const {
     const Side& side = join_.side(stream);
     py::dict counts;
-    counts["rows"] = side.counts.rows;
+    counts["rows"] = side.counts.rows + side.counts.thinned_rows;
     counts["bad_rows"] = side.counts.bad_rows;
     counts["late_rows"] = side.counts.late_rows;
-    counts["dropped_rows"] = join_.dropped(stream);
+    counts["dropped_rows"] = join_.dropped(stream) + side.counts.thinned_rows;
+    counts["evicted_rows"] = side.counts.evicted_rows;
     counts["window_rows"] = side.window.size();
     counts["window_bytes"] = side.bytes();
     counts["expired_rows"] = side.counts.expired_rows;
@@ -235,11 +263,13 @@ class Selective {
     counts["lookups"] = direction.work.lookups;
     counts["due"] = direction.due;
     counts["done"] = direction.done;
-    counts["shed"] = direction.due - direction.done;
+    counts["lost"] = direction.lost;
+    counts["shed"] = direction.due - direction.done - direction.lost;
     return counts;
   }
 
   SelectiveJoin join_;
+  Limit limit_;
   std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
 };
 
@@ -268,6 +298,13 @@ void bind_selective(py::module_& module) {
       .def("advance", &Selective::advance, py::arg("stream"), py::arg("to"), py::kw_only(), py::arg("keep"),
            py::arg("control"))
       .def("finish", &Selective::finish, py::kw_only(), py::arg("keep"), py::arg("control"))
+      .def("set_room", &Selective::set_room, py::arg("room"), py::kw_only(), py::arg("may_evict"))
+      .def("evict", &Selective::evict, py::arg("stream"), py::arg("rows"))
+      .def("note_thinned", &Selective::note_thinned, py::arg("stream"), py::arg("rows"), py::kw_only(),
+           py::arg("kept"), py::arg("first"), py::arg("last"))
+      .def("trim", &Selective::trim)
+      .def_property_readonly("memory_bytes", &Selective::bytes)
+      .def_property_readonly("waiting_bytes", &Selective::waiting_bytes)
       .def("set_lag", &Selective::set_lag, py::arg("seconds"))
       .def("first_needed", &Selective::first_needed, py::arg("stream"))
       .def("statistics", &Selective::statistics)

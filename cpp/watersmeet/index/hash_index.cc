@@ -64,6 +64,10 @@ class HashIndex final : public Index {
     return run.rows == nullptr ? probe_rows(run, writer, work) : probe_plan(run, writer, work);
   }
 
+  void trim() override {
+    buckets_.trim();
+    partners_.shrink_to_fit();
+  }
   [[nodiscard]] std::size_t bytes() const override {
     return buckets_.bytes() + partners_.capacity() * sizeof(Seq);
   }

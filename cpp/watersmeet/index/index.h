@@ -82,6 +82,8 @@ class Index {
   virtual std::size_t probe(const ProbeRun& run, Pairs& pairs, Work& work) = 0;
 
   [[nodiscard]] virtual std::size_t bytes() const = 0;
+  // Gives back memory that stands empty.
+  virtual void trim() {}
 };
 
 enum class IndexKind : std::uint8_t { kScan, kHash, kInverted, kInvertedById };

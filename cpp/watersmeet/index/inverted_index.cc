@@ -43,6 +43,7 @@ class InvertedIndex final : public Index {
     });
   }
 
+  void trim() override { lists_.trim(); }
   [[nodiscard]] std::size_t bytes() const override {
     return lists_.bytes() + heap_->bytes() + count_->bytes() + bitmap_->bytes() +
            wanted_.capacity() * sizeof(Wanted) + views_.capacity() * sizeof(PostingView) +

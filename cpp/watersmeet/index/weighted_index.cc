@@ -97,6 +97,7 @@ class WeightedIndex final : public Index {
     });
   }
 
+  void trim() override { lists_.trim(); }
   [[nodiscard]] std::size_t bytes() const override {
     return lists_.bytes() + lengths_.bytes() + odd_.bytes() + (heap_ == nullptr ? 0 : heap_->bytes()) +
            sums_.capacity() * sizeof(float) + near_.capacity() * sizeof(std::uint32_t) +

@@ -14,7 +14,7 @@
 // Invariants
 //   (1) Each pair is decided at most once, by its later member, and only if time bounds allow it.
 //   (2) With units_per_second given, all that happens is a function of the rows, their arrivals, the plans and the seed.
-//   (3) Per direction, due = done + shed.
+//   (3) Per direction, due = done + shed + lost.
 // Threads    one caller at a time.
 #pragma once
 
@@ -79,6 +79,12 @@ class SelectiveJoin {
   [[nodiscard]] const DirectionPlan& plan(std::size_t stream) const { return plans_[stream]; }
   // How far the caller knows the join to be behind its input, beyond what waits here.
   void set_lag(double seconds) { lag_s_ = seconds; }
+
+  // As TwoWayJoin's, between changes only.
+  void evict(std::size_t stream, std::size_t rows);
+  void note_thinned(std::size_t stream, std::uint64_t rows, std::uint64_t kept, Timestamp first, Timestamp last);
+  void trim();
+  [[nodiscard]] std::size_t waiting_bytes() const;
 
   void commit(Released& out);
   void roll_back();
@@ -199,6 +205,8 @@ class SelectiveJoin {
   std::array<DirectionPlan, kSides> plans_;
   std::array<Rest, kSides> rests_;
   double lag_s_ = 0;
+
+  std::array<std::uint64_t, kSides> last_due_ = {};  // of the last change
 
   // The change under way.
   std::array<Before, kSides> before_;

@@ -32,6 +32,8 @@ class Stage {
   // Rows no longer waited for are dropped now and then, so that it costs O(1) per row.
   void commit(TermSet& terms);
 
+  // Drops every row no longer waited for and gives back what stands empty; between changes only.
+  void trim(TermSet& terms);
   [[nodiscard]] std::size_t bytes() const;
   void save(ByteWriter& writer, const TermSet& terms) const;
   void load(ByteReader& reader, TermSet& terms);
@@ -42,6 +44,8 @@ class Stage {
   ReorderBuffer waiting;
 
  private:
+  void drop_before(Seq first, TermSet& terms);
+
   Seq end_before_ = 0;
 };
 

@@ -55,7 +55,7 @@ def split_memory_by_density(
     rows: float,
     *,
     densities: tuple[Sequence[float], Sequence[float]],
-    cell: float,
+    cell: float | Pair,
     row_sizes: Pair = (1.0, 1.0),
 ) -> WindowShares:
     """The windows, `rows` together, that give the most results, given how likely rows of each age match.
@@ -63,7 +63,7 @@ def split_memory_by_density(
     rates       rows per second of each stream
     densities   per stream, matches per comparison in each cell of its window, youngest first; the number of
                 cells is the window asked for
-    cell        seconds of age that a cell spans
+    cell        seconds of age that a cell spans, of both windows or of each
     row_sizes   what a row of each stream takes of `rows`, which may so be bytes
 
     Along the memory bound the output is linear but where one of the windows ends at a cell's edge, so those
@@ -71,12 +71,15 @@ def split_memory_by_density(
     """
     rates = _check.pair(rates, argument="rates")
     rows = _check.at_least(rows, 0.0, argument="rows")
-    cell = _check.positive(cell, argument="cell")
+    cells = _check.pair(
+        (cell, cell) if isinstance(cell, int | float) else cell, argument="cell", above_zero=True
+    )
     sizes = _check.pair(row_sizes, argument="row_sizes", above_zero=True)
     if len(densities) != 2:
         raise ConfigError(f"densities={densities!r}: expected two sequences, one per stream")
     first, second = (
-        _earnings(rates, densities[stream], stream=stream, cell=cell, size=sizes[stream]) for stream in (0, 1)
+        _earnings(rates, densities[stream], stream=stream, cell=cells[stream], size=sizes[stream])
+        for stream in (0, 1)
     )
     full = first.of(first.span) + second.of(second.span)
     windows = max(

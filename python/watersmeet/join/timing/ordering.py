@@ -20,12 +20,13 @@ class OrderSwitch:
     def __init__(self, config: JoinConfig, order: AdaptiveOrder) -> None:
         self._order = order
         self._period_ns = order.period.amount
-        self._limit = config.memory_limit
+        # Held results may take half of the memory; the windows that they come from need the rest.
+        self._limit = None if config.memory_limit is None else config.memory_limit // 2
         self.rule = AdaptiveRule(
             windows_in_seconds(config),
             alpha=order.alpha,
             hysteresis=1.0 - order.alpha_down / order.alpha,
-            memory_limit=config.memory_limit,
+            memory_limit=self._limit,
         )
         self.state = AdaptiveState()
         self._since_ns: int | None = None

@@ -8,7 +8,6 @@ from typing import Any, Final, Literal, TypeAlias, cast
 
 from watersmeet.errors import ConfigError
 from watersmeet.vocabulary import (
-    AdaptiveOrder,
     Lateness,
     Order,
     Predicate,
@@ -20,10 +19,11 @@ from watersmeet.vocabulary import (
     parse_span,
 )
 
-__all__ = ["How", "Index", "JoinConfig", "Output", "checked_config", "pair_of"]
+__all__ = ["How", "Index", "JoinConfig", "OnMemory", "Output", "checked_config", "pair_of"]
 
 How: TypeAlias = Literal["inner", "left", "right", "full", "semi", "anti"]
 Output: TypeAlias = Literal["columns", "rows"]
+OnMemory: TypeAlias = Literal["shrink", "raise"]
 Index: TypeAlias = Literal["auto", "scan", "hash", "inverted", "inverted-by-id"]
 
 HOWS: Final = ("inner", "left", "right", "full", "semi", "anti")
@@ -31,6 +31,8 @@ OUTPUTS: Final = ("columns", "rows")
 INDEXES: Final = ("auto", "scan", "hash", "inverted", "inverted-by-id")
 MERGES: Final = ("auto", "heap", "count", "bitmap")
 EXPIRIES: Final = ("active", "lazy")
+ON_MEMORY: Final = ("shrink", "raise")
+SMALLEST_LIMIT: Final = 1 << 18  # an empty join takes about a tenth of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ class JoinConfig:
     seed: int
     shed: Shed | None = None
     memory_limit: int | None = None
+    on_memory: OnMemory = "shrink"
 
     @property
     def leaves(self) -> tuple[Predicate, ...]:
@@ -86,6 +89,7 @@ def checked_config(
     seed: object,
     shed: object = None,
     memory_limit: object = None,
+    on_memory: object = "shrink",
 ) -> JoinConfig:
     """The arguments as a value, or ConfigError naming the first that has no meaning."""
     streams = (_stream(left, "left"), _stream(right, "right"))
@@ -111,7 +115,8 @@ def checked_config(
         expiry=_one_of(expiry, EXPIRIES, "expiry"),
         seed=seed,
         shed=_shed(shed),
-        memory_limit=_memory_limit(memory_limit, order),
+        memory_limit=None if memory_limit is None else _memory_limit(memory_limit),
+        on_memory=cast("OnMemory", _one_of(on_memory, ON_MEMORY, "on_memory")),
     )
     _refuse_what_is_to_come(config)
     return config
@@ -181,18 +186,19 @@ def _basic_window(value: object) -> Span | None:
     return span
 
 
-def _memory_limit(value: object, order: object) -> int | None:
-    if value is None:
-        return None
-    if not isinstance(order, AdaptiveOrder):
-        raise ConfigError(
-            f"memory_limit={value!r}: in this version it bounds the results that wm.AdaptiveOrder holds back;"
-            f" expected None with order={order!r}"
-        )
-    return parse_bytes(value, argument="memory_limit")
+def _memory_limit(value: object) -> int:
+    limit = parse_bytes(value, argument="memory_limit")
+    if limit < SMALLEST_LIMIT:
+        raise ConfigError(f"memory_limit={value!r}: expected at least {SMALLEST_LIMIT:,} bytes")
+    return limit
 
 
 def _refuse_what_is_to_come(config: JoinConfig) -> None:
+    if config.memory_limit is not None and config.on_memory == "shrink" and config.how != "inner":
+        raise ConfigError(
+            f"memory_limit={config.memory_limit} with how={config.how!r}: a window that shrinks forgets rows"
+            " that may still match, so nobody could say which stay unmatched; expected on_memory='raise'"
+        )
     for stream in config.streams:
         if stream.freshness is not None:
             raise ConfigError(f"Stream {stream.name!r}: freshness is not in this version of WindowJoin")
