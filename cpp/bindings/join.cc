@@ -223,6 +223,7 @@ class Join {
   void trim() {
     const Turn turn(busy_);
     const py::gil_scoped_release release;
+    join_.forget_unneeded();
     Limit::trim(join_);
   }
 

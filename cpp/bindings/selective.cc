@@ -128,6 +128,7 @@ class Selective {
 
   void trim() {
     const py::gil_scoped_release release;
+    join_.forget_unneeded();
     Limit::trim(join_);
   }
 

@@ -203,14 +203,20 @@ void SelectiveJoin::note_thinned(std::size_t stream, std::uint64_t rows, std::ui
   totals_.directions[stream].lost += owed;
 }
 
+void SelectiveJoin::forget_unneeded() {
+  for (std::size_t stream = 0; stream < kSides; ++stream) {
+    sides_[stream]->forget_unneeded(terms_);
+    stage_kinds_[stream].drop_front_to(sides_[stream]->stage.begin());
+    stage_arrivals_[stream].drop_front_to(sides_[stream]->stage.begin());
+  }
+}
+
 void SelectiveJoin::trim() {
   for (std::size_t stream = 0; stream < kSides; ++stream) {
-    sides_[stream]->trim(terms_);
+    sides_[stream]->trim();
     lanes_[stream]->trim();
-    // The stage dropped rows of its own: what stands beside them follows.
-    stage_kinds_[stream].drop_front_to(sides_[stream]->stage.begin());
+    if (scores_[stream]) scores_[stream]->trim();
     stage_kinds_[stream].trim();
-    stage_arrivals_[stream].drop_front_to(sides_[stream]->stage.begin());
     stage_arrivals_[stream].trim();
   }
   terms_.trim();

@@ -83,6 +83,7 @@ class SelectiveJoin {
   // As TwoWayJoin's, between changes only.
   void evict(std::size_t stream, std::size_t rows);
   void note_thinned(std::size_t stream, std::uint64_t rows, std::uint64_t kept, Timestamp first, Timestamp last);
+  void forget_unneeded();
   void trim();
   [[nodiscard]] std::size_t waiting_bytes() const;
 

@@ -101,10 +101,15 @@ void Side::evict_before(Seq row, TermSet& terms) {
   forget_before(row, terms);
 }
 
-void Side::trim(TermSet& terms) {
+void Side::forget_unneeded(TermSet& terms) {
+  stage.forget_unneeded(terms);
+  looks_again_ = true;
+}
+
+void Side::trim() {
   window.trim();
   index->trim();
-  stage.trim(terms);
+  stage.trim();
   row_ids_.trim();
 }
 
@@ -117,7 +122,8 @@ RowId Side::first_needed() {
     return stage.begin() < stage.end() ? std::min(in_window, stage.row_ids[stage.begin()]) : in_window;
   const std::size_t visited = window.size() + static_cast<std::size_t>(stage.end() - stage.begin());
   const std::uint64_t gone = counts.expired_rows + counts.evicted_rows;
-  if (gone - expired_at_look_ < visited / 2) return needed_;
+  if (gone - expired_at_look_ < visited / 2 && !looks_again_) return needed_;
+  looks_again_ = false;
   expired_at_look_ = gone;
   needed_ = counts.rows;
   for (Seq row = window.begin(); row < window.end(); ++row) needed_ = std::min(needed_, row_ids_[row]);

@@ -63,8 +63,10 @@ class Side {
   void expire_before(Seq row, TermSet& terms);
   // Forgets rows before `row` although they might still be met, and remembers how many lie when.
   void evict_before(Seq row, TermSet& terms);
+  // Drops what only waits to be dropped, and looks for the first row needed at the next call; between changes only.
+  void forget_unneeded(TermSet& terms);
   // Gives back memory that stands empty; between changes only.
-  void trim(TermSet& terms);
+  void trim();
 
   // The smallest number of all rows in window and stage, or a smaller one.
   [[nodiscard]] RowId first_needed();
@@ -96,6 +98,7 @@ class Side {
   bool dense_;
   RowId needed_ = 0;                   // a lower bound, from the last look
   std::uint64_t expired_at_look_ = 0;  // when the last look was
+  bool looks_again_ = false;           // memory is short: a walk is worth its while
 };
 
 [[nodiscard]] std::unique_ptr<Index> make_index(const StreamConfig& config, const Window& window,

@@ -22,8 +22,7 @@ void Stage::commit(TermSet& terms) {
   drop_before(waiting.first_row(end()), terms);
 }
 
-void Stage::trim(TermSet& terms) {
-  drop_before(waiting.first_row(end()), terms);
+void Stage::trim() {
   for (Column& column : columns) {
     std::visit([](auto& values) { values.trim(); }, column);
   }

@@ -422,8 +422,13 @@ void TwoWayJoin::drop_absent(std::size_t stream) {
   side.thinned.drop_before(time);
 }
 
+void TwoWayJoin::forget_unneeded() {
+  for (const auto& side : sides_) side->forget_unneeded(terms_);
+  for (std::size_t stream = 0; stream < kSides; ++stream) look_for_needed(stream);
+}
+
 void TwoWayJoin::trim() {
-  for (const auto& side : sides_) side->trim(terms_);
+  for (const auto& side : sides_) side->trim();
   terms_.trim();
   for (Fresh& fresh : fresh_) fresh = {};
   for (std::size_t stream = 0; stream < kSides; ++stream) {

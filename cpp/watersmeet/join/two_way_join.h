@@ -87,7 +87,9 @@ class TwoWayJoin {
   // Measures at which age rows match from the next change on.
   void measure_ages() { measures_ages_ = true; }
   [[nodiscard]] const MatchAges& ages(std::size_t stream) const { return ages_[stream]; }
-  // Gives back memory that stands empty; between changes only.
+  // Drops what only waits to be dropped; between changes only.
+  void forget_unneeded();
+  // Gives back memory that stands empty; between changes only. The join's state stays what it is.
   void trim();
   // What of bytes() no eviction frees: results held and found, and rows that wait for their turn.
   [[nodiscard]] std::size_t waiting_bytes() const;

@@ -104,7 +104,8 @@ Payload::Chunk Payload::new_chunk() {
   }
   const std::size_t bytes = allocation();
   Chunk chunk;
-  chunk.records.reset(static_cast<std::byte*>(std::aligned_alloc(std::min(chunk_bytes_, kChunkBytes), bytes)));
+  chunk.records.reset(
+      static_cast<std::byte*>(std::aligned_alloc(std::min(chunk_bytes_, kChunkBytes), bytes)));
   if (chunk.records == nullptr) throw std::bad_alloc();
   // A small join stays within its first chunk, and needs only the pages that it touches.
   if (!chunks_.empty() && chunk_bytes_ == kChunkBytes) ::madvise(chunk.records.get(), bytes, MADV_HUGEPAGE);
@@ -176,7 +177,15 @@ void Payload::write_nulls(const ArrowArray& batch, std::int64_t from, std::size_
   }
 }
 
-void Payload::truncate(std::int64_t end) { end_ = end; }
+void Payload::truncate(std::int64_t end) {
+  end_ = end;
+  const auto needed = static_cast<std::size_t>(
+      std::max<std::int64_t>(0, ((end + (std::int64_t{1} << shift_) - 1) >> shift_) - first_chunk_));
+  while (chunks_.size() > needed) {
+    if (spare_.size() < 2) spare_.push_back(std::move(chunks_.back()));
+    chunks_.pop_back();
+  }
+}
 
 void Payload::drop_before(std::int64_t row) {
   while (!chunks_.empty() && (first_chunk_ + 1) << shift_ <= std::min(row, end_)) {

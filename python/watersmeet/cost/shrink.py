@@ -21,6 +21,7 @@ __all__ = ["AgeCounts", "WindowNeed", "lost_results", "rows_to_keep", "share_of_
 _PRIOR: Final = 4.0  # matches that the common density counts for, beside those of a cell's own
 _FEWEST: Final = 8.0  # sampled results of a cell, below which its density is not known
 _DEVIATIONS: Final = 1.96
+_UNSEEN: Final = 2.0  # rows of an age never met are taken to match at most so much more, or less, often
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,16 +99,16 @@ def lost_results(ages: AgeCounts, lost: float, *, otherwise: float = 0.0) -> Est
     absent = sum(ages.absent)
     if absent <= 0.0 or not densities:
         mean = _first(ages.density, otherwise)
-        return Estimate(lost * mean, 0.0, 2.0 * lost * mean)
-    expected = doubt = unknown = 0.0
+        return Estimate(lost * mean, lost * mean / _UNSEEN, lost * mean * _UNSEEN)
+    expected = low = high = 0.0
     for density, missing, seen in zip(densities, ages.absent, ages.sampled, strict=True):
         part = lost * missing / absent * density
         expected += part
-        if seen < _FEWEST:
-            unknown += part
-        else:  # cells next to each other are met by the same rows: their errors add up
-            doubt += _DEVIATIONS * part * min(1.0, math.sqrt(ages.cluster / seen))
-    return Estimate(expected, max(0.0, expected - doubt - unknown), expected + doubt + unknown)
+        # Cells next to each other are met by the same rows: their errors add up.
+        error = _DEVIATIONS * math.sqrt(ages.cluster / seen) if seen >= _FEWEST else math.inf
+        low += part * max(1.0 / _UNSEEN, 1.0 - error)
+        high += part * min(_UNSEEN, 1.0 + error)
+    return Estimate(expected, low, high)
 
 
 def share_of_answer(results: float, lost: Sequence[Estimate]) -> Estimate:

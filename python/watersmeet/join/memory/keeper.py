@@ -67,6 +67,8 @@ class MemoryKeeper:
         if not self.may_shrink:
             return int(batch.num_rows)
         needed = _needs(batch)
+        if engine.config.streams[side].on_late == "keep":
+            needed += batch.nbytes
         self._reserve = max(needed, 0.95 * self._reserve)
         most = _LARGEST_BATCH * self.limit
         free = self.limit - self.taken(engine)
@@ -240,8 +242,8 @@ def _needs(batch: pa.RecordBatch) -> float:
 
 def _release(engine: Engine) -> None:
     """Let go of what no result needs, here and in the core, and give it back to the system."""
-    engine.trim()
     engine.setup.core.trim()
+    engine.trim()
     for store in engine.setup.stores:
         if store is not None:
             store.trim()

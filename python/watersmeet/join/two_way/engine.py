@@ -281,6 +281,8 @@ class Engine:
             found: tuple[Rows, Rows, Rows] = self.setup.core.push(side, core_batch, self.setup.keep, **extra)
         except BaseException:
             store.rollback()
+            if self.memory is not None:
+                store.trim()
             raise
         store.commit()
         return found
