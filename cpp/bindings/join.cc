@@ -407,6 +407,10 @@ class Join {
 }  // namespace
 
 void bind_join(py::module_& module) {
+  module.def("release_memory", [] {
+    const py::gil_scoped_release release;
+    Limit::release();
+  });
   py::class_<TermConfig>(module, "Term")
       .def(py::init(&make_term), py::arg("kind"), py::kw_only(), py::arg("coding"), py::arg("columns"),
            py::arg("label"), py::arg("at_least") = 0.0, py::arg("within_integer") = std::uint64_t{0},

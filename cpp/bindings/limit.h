@@ -34,15 +34,20 @@ class Limit {
                            " are left of memory_limit");
   }
 
+  // Gives what was freed back to the system, which allocators do not by themselves.
+  static void release() {
+    release_kept_pages();
+#if defined(__GLIBC__)
+    malloc_trim(0);
+#endif
+  }
+
   // Gives all that stands empty back to the system.
   template <class Core>
   static void trim(Core& join) {
     const Thrift thrift(true);
     join.trim();
-    release_kept_pages();
-#if defined(__GLIBC__)
-    malloc_trim(0);
-#endif
+    release();
   }
 
  private:

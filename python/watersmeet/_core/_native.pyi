@@ -6,7 +6,7 @@ import collections.abc
 import numpy
 import numpy.typing
 import typing
-__all__: list[str] = ['Join', 'Outbox', 'PayloadColumns', 'SelectiveJoin', 'SliceJoin', 'SliceStream', 'StreamConfig', 'Term', 'TreeJoin', 'TreePair', 'TreeStream', 'seal', 'unseal']
+__all__: list[str] = ['Join', 'Outbox', 'PayloadColumns', 'SelectiveJoin', 'SliceJoin', 'SliceStream', 'StreamConfig', 'Term', 'TreeJoin', 'TreePair', 'TreeStream', 'release_memory', 'seal', 'unseal']
 class Term:
     def __init__(self, kind: str, *, coding: str, columns: typing.Annotated[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], "FixedSize(2)"], label: str, at_least: typing.SupportsFloat | typing.SupportsIndex = 0.0, within_integer: typing.SupportsInt | typing.SupportsIndex = 0, within_real: typing.SupportsFloat | typing.SupportsIndex = 0.0, metric: str = 'mean-abs', at_most: typing.SupportsFloat | typing.SupportsIndex = 0.0, element: str = 'byte', width: typing.SupportsInt | typing.SupportsIndex = 0) -> None:
         ...
@@ -176,6 +176,8 @@ class SelectiveJoin:
     @property
     def waiting_bytes(self) -> int:
         ...
+def release_memory() -> None:
+    ...
 def seal(body: bytes) -> bytes:
     """
     Wrap a snapshot's body in a frame with version and checksum.

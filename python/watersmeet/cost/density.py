@@ -15,7 +15,7 @@ from watersmeet.cost import _check
 from watersmeet.cost._check import Pair
 from watersmeet.errors import ConfigError
 
-__all__ = ["WindowShares", "split_memory_by_density"]
+__all__ = ["WindowShares", "results_by_density", "split_memory_by_density"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +89,16 @@ def split_memory_by_density(
     earned = _earned(first, second, windows)
     kept_rows = rates[0] * windows[0], rates[1] * windows[1]
     return WindowShares(windows, kept_rows, earned, earned / full if full else 1.0)
+
+
+def results_by_density(
+    rates: Pair, windows: Pair, *, densities: tuple[Sequence[float], Sequence[float]], cells: Pair
+) -> float:
+    """Results per second of windows so many seconds long, given how likely rows of each age match."""
+    first, second = (
+        _earnings(rates, densities[stream], stream=stream, cell=cells[stream], size=1.0) for stream in (0, 1)
+    )
+    return _earned(first, second, windows)
 
 
 def _earnings(rates: Pair, densities: Sequence[float], *, stream: int, cell: float, size: float) -> _Earnings:

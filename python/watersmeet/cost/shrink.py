@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from watersmeet.cost.density import split_memory_by_density
+from watersmeet.cost.density import results_by_density, split_memory_by_density
 from watersmeet.vocabulary import Estimate
 
 __all__ = ["AgeCounts", "WindowNeed", "lost_results", "rows_to_keep", "share_of_answer"]
@@ -21,6 +21,7 @@ __all__ = ["AgeCounts", "WindowNeed", "lost_results", "rows_to_keep", "share_of_
 _PRIOR: Final = 4.0  # matches that the common density counts for, beside those of a cell's own
 _FEWEST: Final = 8.0  # sampled results of a cell, below which its density is not known
 _DEVIATIONS: Final = 1.96
+_WORTHWHILE: Final = 0.02  # share of the results that dividing memory anew must add
 _UNSEEN: Final = 2.0  # rows of an age never met are taken to match at most so much more, or less, often
 
 
@@ -73,22 +74,39 @@ class WindowNeed:
         return self.rate * self.span_s
 
 
-def rows_to_keep(windows: tuple[WindowNeed, WindowNeed], memory: float) -> tuple[int, int]:
-    """The rows of each window, within `memory` bytes together, that will give the most results."""
+def rows_to_keep(
+    windows: tuple[WindowNeed, WindowNeed], memory: float, *, present: tuple[int, int] | None = None
+) -> tuple[int, int]:
+    """The rows of each window, within `memory` bytes together, that will give the most results.
+
+    present   rows that are there: what one window lacks of its share, the other may keep meanwhile; and where
+              dividing memory anew would hardly give more, all that is there shrinks alike, so that noise in
+              the densities does not empty one window after the other
+    """
     known = [each.ages.density for each in windows]
     first, second = (
         each.ages.densities(_first(known[side], known[1 - side])) or (_first(*known),)
         for side, each in enumerate(windows)
     )
-    spans = tuple(max(each.span_s, 1e-9) for each in windows)
+    rates = windows[0].rate, windows[1].rate
+    sizes = windows[0].row_bytes, windows[1].row_bytes
+    cells = max(windows[0].span_s, 1e-9) / len(first), max(windows[1].span_s, 1e-9) / len(second)
     shares = split_memory_by_density(
-        (windows[0].rate, windows[1].rate),
-        max(0.0, memory),
-        densities=(first, second),
-        cell=(spans[0] / len(first), spans[1] / len(second)),
-        row_sizes=(windows[0].row_bytes, windows[1].row_bytes),
+        rates, max(0.0, memory), densities=(first, second), cell=cells, row_sizes=sizes
     )
-    return max(0, math.floor(shares.rows[0])), max(0, math.floor(shares.rows[1]))
+    best = max(0.0, shares.rows[0]), max(0.0, shares.rows[1])
+    if present is None:
+        return math.floor(best[0]), math.floor(best[1])
+    alike = min(1.0, max(0.0, memory) / max(1.0, present[0] * sizes[0] + present[1] * sizes[1]))
+    spans = [present[side] * alike / rates[side] if rates[side] else 0.0 for side in (0, 1)]
+    earned = results_by_density(rates, (spans[0], spans[1]), densities=(first, second), cells=cells)
+    if earned * (1.0 + _WORTHWHILE) >= shares.results_per_s:
+        return math.floor(present[0] * alike), math.floor(present[1] * alike)
+    kept = [min(best[side], float(present[side])) for side in (0, 1)]
+    for side in (0, 1):
+        free = memory - kept[1 - side] * sizes[1 - side]
+        kept[side] = min(float(present[side]), max(kept[side], free / sizes[side]))
+    return math.floor(kept[0]), math.floor(kept[1])
 
 
 def lost_results(ages: AgeCounts, lost: float, *, otherwise: float = 0.0) -> Estimate:

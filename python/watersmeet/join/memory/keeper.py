@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
+from watersmeet._core import _native
 from watersmeet.cost import (
     WindowNeed,
     lost_results,
@@ -38,6 +39,7 @@ _LATE_SHARE: Final = 0.125  # of the limit, for late rows that nobody has fetche
 _ATTEMPTS: Final = 24
 _EXPLORED: Final = 1 / 64  # of the memory goes to either window now and then, so that its density is known
 _EXPLORE_EVERY: Final = 8
+_RELEASED: Final = 16 << 20  # bytes in and out after which freed memory goes back to the system
 _DECAY: Final = 0.75  # of the rates known, at each look
 
 
@@ -51,6 +53,7 @@ class MemoryKeeper:
         self._reserve = 0.0
         self._recent = (Counts(), Counts())
         self._cuts = 0
+        self._since_release = 0.0
         self._progress = (0, 0, 0.0)  # at the last look
         self._lately = (0.0, 0.0, 0.0)  # the same, what was long ago weighing less
 
@@ -67,6 +70,7 @@ class MemoryKeeper:
         if not self.may_shrink:
             return int(batch.num_rows)
         needed = _needs(batch)
+        self._since_release += needed
         if engine.config.streams[side].on_late == "keep":
             needed += batch.nbytes
         self._reserve = max(needed, 0.95 * self._reserve)
@@ -114,11 +118,16 @@ class MemoryKeeper:
 
     # --- after a change ---------------------------------------------------------------------------------
 
-    def settle(self, engine: Engine) -> None:
-        """Give up what does not fit, with room for another batch."""
+    def settle(self, engine: Engine, *, given: int) -> None:
+        """Give up what does not fit, with room for another batch; results of `given` bytes went out."""
         if not self.may_shrink or engine.setup.core is None:
             return
         self._forget_late(engine)
+        self._since_release += given
+        if self._since_release > min(_RELEASED, self.limit / 8):
+            self._since_release = 0.0
+            _native.release_memory()
+            pa.default_memory_pool().release_unused()
         reserve = min(self._reserve, _RESERVE * self.limit)
         if self.taken(engine) > self.limit - reserve:
             self._cut(engine, self.limit - reserve)
@@ -158,7 +167,7 @@ class MemoryKeeper:
         if self.fixed_split is not None:
             parts = memory * self.fixed_split, memory * (1.0 - self.fixed_split)
             return int(parts[0] / needs[0].row_bytes), int(parts[1] / needs[1].row_bytes)
-        first, second = rows_to_keep(needs, memory)
+        first, second = rows_to_keep(needs, memory, present=engine.window_rows())
         self._cuts += 1
         if self._cuts % _EXPLORE_EVERY == 1:
             explored = [int(_EXPLORED * memory / each.row_bytes) for each in needs]

@@ -318,14 +318,14 @@ class Engine:
         if self.config.output == "rows":
             rows = self.numbered(rows)
         out = setup.results.table(rows, setup.stores)
-        self.settle()
+        self.settle(given=out)
         return out
 
-    def settle(self) -> None:
+    def settle(self, *, given: pa.Table | None = None) -> None:
         """The results of a change are out: give back what nothing needs any more, and what does not fit."""
         self.trim()
         if self.memory is not None:
-            self.memory.settle(self)
+            self.memory.settle(self, given=0 if given is None else given.nbytes)
 
     def _is_log_too_long(self, side: int) -> bool:
         """Whether most rows remembered have left the window: the log would grow without bound."""
