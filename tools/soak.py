@@ -135,7 +135,8 @@ def soak_under_limit(*, minutes: float, limit: int, seed: int) -> str | None:
         return f"{due} pairs due, {done} done and {lost} lost"
     print(
         f"soak: {minutes:g} min, {2 * number * HOT_ROWS:,} rows; growth at most"
-        f" {(peak - baseline) / MIB:.1f} MiB of {(bound - baseline) / MIB:.1f} allowed; windows seen {number / seconds:.1f} times"
+        f" {(peak - baseline) / MIB:.1f} MiB of {(bound - baseline) / MIB:.1f} allowed;"
+        f" windows seen {number / seconds:.1f} times"
     )
     return None
 

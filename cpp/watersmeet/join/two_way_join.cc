@@ -1,6 +1,7 @@
 #include "watersmeet/join/two_way_join.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "watersmeet/base/errors.h"
@@ -8,6 +9,8 @@
 
 namespace watersmeet {
 namespace {
+
+constexpr std::size_t kFewestSharedRanges = 8192;  // rows whose ranges several lanes find
 
 [[nodiscard]] bool has_null(const ArrowView& view) {
   if (!view.may_have_nulls()) return false;
@@ -41,6 +44,7 @@ TwoWayJoin::TwoWayJoin(JoinConfig config)
       bounds_(config_.lower, config_.upper),
       terms_(config_.terms),
       synchronised_(config_.has_count_window() || config_.order == Order::kSyncFilter) {
+  if (config_.threads > 1) shared_ = std::make_unique<SharedProbes>(config_.threads);
   for (std::size_t stream = 0; stream < kSides; ++stream) {
     sides_[stream] = std::make_unique<Side>(config_.streams[stream], terms_, config_.tracks(stream));
   }
@@ -49,6 +53,7 @@ TwoWayJoin::TwoWayJoin(JoinConfig config)
 // --- a change begins -----------------------------------------------------------------------------
 
 void TwoWayJoin::begin() {
+  if (shared_ != nullptr) shared_->forget();
   for (std::size_t stream = 0; stream < kSides; ++stream) {
     Side& side = *sides_[stream];
     side.stage.begin_change();
@@ -249,7 +254,7 @@ void TwoWayJoin::prepare_probes() {
     Side& side = *sides_[stream];
     if (side.window.end() == fresh_[stream].first) continue;
     fresh_[stream].indexed = true;
-    side.index_from(fresh_[stream].first);
+    side.index_from(fresh_[stream].first, shared_ == nullptr ? nullptr : &shared_->lanes());
   }
   for (std::size_t stream = 0; stream < kSides; ++stream) find_ranges(stream);
   phase_ = 0;
@@ -258,25 +263,45 @@ void TwoWayJoin::prepare_probes() {
 
 void TwoWayJoin::find_ranges(std::size_t stream) {
   Fresh& fresh = fresh_[stream];
-  const Window& own = sides_[stream]->window;
-  const Window& other = sides_[1 - stream]->window;
-  const auto& count = config_.streams[1 - stream].window_rows;
-  const auto rows = static_cast<std::size_t>(own.end() - fresh.first);
+  const auto rows = static_cast<std::size_t>(sides_[stream]->window.end() - fresh.first);
   if (rows == 0) return;
   fresh.lo.resize(rows);
   fresh.hi.resize(rows);
+  if (shared_ == nullptr || (rows < kFewestSharedRanges && !config_.share_all)) {
+    fresh.due = find_ranges(stream, 0, rows);
+  } else {
+    std::atomic<std::uint64_t> due{0};
+    shared_->lanes().run([&](std::size_t lane) {
+      const auto [first, last] = shared_->lanes().share(rows, lane);
+      due += find_ranges(stream, first, last);
+    });
+    fresh.due = due;
+  }
+  const std::uint64_t lost = absent_for_change(stream);
+  directions_[stream].due += fresh.due + lost;
+  directions_[stream].done += fresh.due;
+  directions_[stream].lost += lost;
+  last_due_[stream] = fresh.due + lost;
+  if (measures_ages_) sample_probes(stream);
+}
+
+// The same for the rows from number `from` of the change on, up to `to`. Returns: how many pairs they may
+// meet.
+std::uint64_t TwoWayJoin::find_ranges(std::size_t stream, std::size_t from, std::size_t to) {
+  Fresh& fresh = fresh_[stream];
+  const Window& other = sides_[1 - stream]->window;
+  const auto& count = config_.streams[1 - stream].window_rows;
+  const auto& freshness = config_.streams[1 - stream].freshness;
   RangeFinder finder(bounds_, stream, other);
-  const Timestamp* times = own.timestamps.at(fresh.first);
-  const Side& other_side = *sides_[1 - stream];
-  const bool any_absent = !other_side.evicted.empty() || !other_side.thinned.empty();
+  const Timestamp* times = sides_[stream]->window.timestamps.at(fresh.first);
   std::uint64_t due = 0;
-  std::uint64_t lost = 0;
-  for (std::size_t at = 0; at < rows; ++at) {
+  for (std::size_t at = from; at < to; ++at) {
     const Seq visible = fresh.visible.empty() ? other.end() : fresh.visible[at];
     Seq lo = 0;
     Seq hi = visible;
     if (count.has_value()) {
       lo = std::max(other.begin(), visible > *count ? visible - *count : 0);
+      if (freshness.has_value()) lo = std::max(lo, other.lower_bound(saturating_add(times[at], -*freshness)));
     } else {
       finder.find(times[at], lo, hi);
       hi = std::min(hi, visible);
@@ -284,172 +309,8 @@ void TwoWayJoin::find_ranges(std::size_t stream) {
     fresh.lo[at] = lo;
     fresh.hi[at] = hi;
     due += hi > lo ? hi - lo : 0;
-    if (any_absent) lost += absent_for(stream, times[at], visible);
   }
-  directions_[stream].due += due + lost;
-  directions_[stream].done += due;
-  directions_[stream].lost += lost;
-  last_due_[stream] = due + lost;
-  if (measures_ages_) sample_probes(stream);
-}
-
-// --- rows given up -------------------------------------------------------------------------------
-
-// The age at which rows of a window are met last.
-Wide TwoWayJoin::age_span(std::size_t window) const {
-  const auto& count = config_.streams[window].window_rows;
-  return count.has_value() ? Wide{*count} : bounds_.oldest_age(window);
-}
-
-// How many rows that are missing from the other window a row at `ts` should have met.
-std::uint64_t TwoWayJoin::absent_for(std::size_t stream, Timestamp ts, Seq visible) const {
-  const Side& other = *sides_[1 - stream];
-  const auto& count = config_.streams[1 - stream].window_rows;
-  if (count.has_value()) {
-    const Seq full = visible > *count ? visible - *count : 0;
-    return other.window.begin() > full ? std::min(other.window.begin() - full, other.counts.evicted_rows) : 0;
-  }
-  const TimeRange range = bounds_.range(stream, ts);
-  const double rows = other.evicted.count(range.first, range.last) + other.thinned.count(range.first, range.last);
-  return static_cast<std::uint64_t>(rows + 0.5);
-}
-
-void TwoWayJoin::sample_probes(std::size_t stream) {
-  const Fresh& fresh = fresh_[stream];
-  const Side& other = *sides_[1 - stream];
-  const Window& own = sides_[stream]->window;
-  const bool by_count = config_.streams[1 - stream].window_rows.has_value();
-  const Wide span = age_span(1 - stream);
-  const std::size_t step = std::max<std::size_t>(1, (fresh.lo.size() + MatchAges::kProbes - 1) / MatchAges::kProbes);
-  MatchAges& ages = ages_[stream];
-  for (std::size_t at = step / 2; at < fresh.lo.size(); at += step) {
-    const auto weight = static_cast<double>(step);
-    const Timestamp ts = own.timestamps[fresh.first + at];
-    const TimeRange range = bounds_.range(stream, ts);
-    const Seq visible = fresh.visible.empty() ? other.window.end() : fresh.visible[at];
-    Seq top = fresh.hi[at];
-    for (std::size_t cell = 0; cell < MatchAges::kCells && range.first <= range.last; ++cell) {
-      // The cell's oldest row is of this age.
-      const Wide edge = span * static_cast<Wide>(cell + 1) / static_cast<Wide>(MatchAges::kCells);
-      const bool is_last = cell + 1 == MatchAges::kCells || span <= 0;
-      Seq first = fresh.lo[at];
-      if (!is_last && by_count) {
-        first = visible > static_cast<Seq>(edge) ? visible - static_cast<Seq>(edge) : 0;
-      } else if (!is_last) {
-        const Wide oldest = Wide{ts} - edge;
-        first = oldest < kMinTimestamp ? other.window.begin() : other.window.upper_bound(static_cast<Timestamp>(oldest));
-      }
-      first = std::clamp(first, std::min(fresh.lo[at], top), top);
-      ages.met[cell] += weight * static_cast<double>(top - first);
-      top = first;
-      if (!by_count && (!other.evicted.empty() || !other.thinned.empty())) {
-        const Wide newest_age = span * static_cast<Wide>(cell) / static_cast<Wide>(MatchAges::kCells);
-        const Wide last_time = cell == 0 ? Wide{range.last} : Wide{ts} - newest_age;
-        const Wide first_time = is_last ? Wide{range.first} : Wide{ts} - edge + 1;
-        if (first_time <= last_time && last_time >= range.first) {
-          const auto from = static_cast<Timestamp>(std::max(first_time, Wide{range.first}));
-          const auto to = static_cast<Timestamp>(std::min(last_time, Wide{range.last}));
-          ages.absent[cell] += weight * (other.evicted.count(from, to) + other.thinned.count(from, to));
-        }
-      }
-      if (is_last) break;
-    }
-    if (!by_count) continue;
-    // Rows missing from a window of rows are its oldest.
-    double missing = static_cast<double>(absent_for(stream, ts, visible));
-    const double cell_rows = std::max(1.0, static_cast<double>(span) / static_cast<double>(MatchAges::kCells));
-    for (std::size_t cell = MatchAges::kCells; cell-- > 0 && missing > 0;) {
-      const double here = cell == 0 ? missing : std::min(missing, cell_rows);
-      ages.absent[cell] += weight * here;
-      missing -= here;
-    }
-  }
-}
-
-void TwoWayJoin::sample_results(std::size_t own_stream, const Pairs& found) {
-  const Window& own = sides_[own_stream]->window;
-  const Window& other = sides_[1 - own_stream]->window;
-  const Fresh& fresh = fresh_[own_stream];
-  const bool by_count = config_.streams[1 - own_stream].window_rows.has_value();
-  const Wide span = age_span(1 - own_stream);
-  const std::size_t step = std::max<std::size_t>(1, found.size() / MatchAges::kResults);
-  MatchAges& ages = ages_[own_stream];
-  for (std::size_t at = step / 2; at < found.size(); at += step) {
-    const auto place = static_cast<std::size_t>(found.own[at] - fresh.first);
-    const Wide age = by_count ? Wide{fresh.visible.empty() ? other.end() : fresh.visible[place]} - found.other[at] - 1
-                              : Wide{own.timestamps[found.own[at]]} - other.timestamps[found.other[at]];
-    const std::size_t cell = MatchAges::cell(age, span);
-    ages.matches[cell] += static_cast<double>(step);
-    ages.sampled[cell] += 1;
-  }
-  const std::size_t looked_at = std::min(found.size(), 4 * MatchAges::kResults);
-  for (std::size_t at = 0, next = 0; at < looked_at; at = next) {
-    while (next < looked_at && found.own[next] == found.own[at]) ++next;
-    const auto results = static_cast<double>(next - at);
-    ages.row_results += results;
-    ages.row_squares += results * results;
-  }
-}
-
-void TwoWayJoin::evict(std::size_t stream, std::size_t rows) {
-  Side& side = *sides_[stream];
-  if (rows >= side.window.size()) return;
-  side.evict_before(side.window.end() - rows, terms_);
-}
-
-void TwoWayJoin::note_thinned(std::size_t stream, std::uint64_t rows, std::uint64_t kept, Timestamp first,
-                              Timestamp last) {
-  Side& side = *sides_[stream];
-  side.counts.thinned_rows += rows;
-  side.thinned.add(first, last, rows);
-  // A row that was not taken in owes about as many pairs as one that was; if none was, the other window's rows.
-  const auto each = kept > 0 ? static_cast<double>(last_due_[stream]) / static_cast<double>(kept)
-                             : static_cast<double>(sides_[1 - stream]->window.size());
-  const auto owed = static_cast<std::uint64_t>(each * static_cast<double>(rows) + 0.5);
-  directions_[stream].due += owed;
-  directions_[stream].lost += owed;
-}
-
-void TwoWayJoin::drop_absent(std::size_t stream) {
-  Side& side = *sides_[stream];
-  if (side.evicted.empty() && side.thinned.empty()) return;
-  const Side& other = *sides_[1 - stream];
-  const Wide oldest = other.ended && other.stage.waiting.empty() ? Wide{kMaxTimestamp}
-                                                                 : bounds_.oldest_met(stream, other.low());
-  if (oldest <= kMinTimestamp) return;
-  const auto time = static_cast<Timestamp>(std::min(oldest, Wide{kMaxTimestamp}));
-  side.evicted.drop_before(time);
-  side.thinned.drop_before(time);
-}
-
-void TwoWayJoin::forget_unneeded() {
-  for (const auto& side : sides_) side->forget_unneeded(terms_);
-  for (std::size_t stream = 0; stream < kSides; ++stream) look_for_needed(stream);
-}
-
-void TwoWayJoin::trim() {
-  for (const auto& side : sides_) side->trim();
-  terms_.trim();
-  for (Fresh& fresh : fresh_) fresh = {};
-  for (std::size_t stream = 0; stream < kSides; ++stream) {
-    std::vector<Result>().swap(in_step_[stream]);
-    std::vector<Seq>().swap(matched_[stream]);
-  }
-  std::vector<Result>().swap(found_);
-}
-
-std::size_t TwoWayJoin::waiting_bytes() const {
-  return held_bytes() + sides_[0]->stage.bytes() + sides_[1]->stage.bytes() + scratch_bytes();
-}
-
-std::size_t TwoWayJoin::scratch_bytes() const {
-  std::size_t total = found_.capacity() * sizeof(Result);
-  for (std::size_t stream = 0; stream < kSides; ++stream) {
-    const Fresh& fresh = fresh_[stream];
-    total += (fresh.lo.capacity() + fresh.hi.capacity() + fresh.visible.capacity()) * sizeof(Seq);
-    total += in_step_[stream].capacity() * sizeof(Result) + matched_[stream].capacity() * sizeof(Seq);
-  }
-  return total;
+  return due;
 }
 
 void TwoWayJoin::next_phase() {
@@ -465,10 +326,8 @@ void TwoWayJoin::probe(std::size_t max_pairs, std::uint64_t max_work, Pairs& fou
   found.other.clear();
   const std::size_t stream = phase_;
   Fresh& fresh = fresh_[stream];
-  const Window& own = sides_[stream]->window;
-  const Window& other = sides_[1 - stream]->window;
   ProbeRun run;
-  run.own = &own;
+  run.own = &sides_[stream]->window;
   run.own_is_left = stream == 0;
   run.first = fresh.first + fresh.probed;
   run.requests = fresh.lo.size() - fresh.probed;
@@ -476,16 +335,37 @@ void TwoWayJoin::probe(std::size_t max_pairs, std::uint64_t max_work, Pairs& fou
   run.hi = fresh.hi.data() + fresh.probed;
   run.max_pairs = max_pairs;
   run.max_work = max_work;
-  fresh.probed += sides_[1 - stream]->index->probe(run, found, directions_[stream].work);
+  fresh.probed += serve(run, found);
   if (fresh.probed == fresh.lo.size()) next_phase();
+}
+
+// Returns: how many requests were served, as Index::probe() does.
+std::size_t TwoWayJoin::serve(const ProbeRun& run, Pairs& found) {
+  const std::size_t stream = phase_;
+  Index& index = *sides_[1 - stream]->index;
+  Work& work = directions_[stream].work;
+  if (shared_ != nullptr &&
+      (shared_->has_kept() || config_.share_all || shared_->pays(index, run.requests, fresh_[stream].due))) {
+    return shared_->serve(
+        index, run, [this, stream](Pairs& pairs, Work& done) { verify(stream, pairs, done); }, found, work);
+  }
+  const std::size_t served = index.probe(run, found, work);
+  verify(stream, found, work);
+  return served;
+}
+
+// Drops candidates that fail another term than the first, which the index has seen to.
+void TwoWayJoin::verify(std::size_t stream, Pairs& found, Work& work) const {
   if (terms_.size() < 2) return;
+  const Window& own = sides_[stream]->window;
+  const Window& other = sides_[1 - stream]->window;
   std::size_t kept = 0;
   for (std::size_t at = 0; at < found.size(); ++at) {
-    if (!terms_.satisfies_from(1, own, found.own[at], other, found.other[at], run.own_is_left)) continue;
+    if (!terms_.satisfies_from(1, own, found.own[at], other, found.other[at], stream == 0)) continue;
     found.own[kept] = found.own[at];
     found.other[kept++] = found.other[at];
   }
-  directions_[stream].work.comparisons += found.size();
+  work.comparisons += found.size();
   found.own.resize(kept);
   found.other.resize(kept);
 }
@@ -684,7 +564,8 @@ void TwoWayJoin::release(Released& out) {
 
 std::size_t TwoWayJoin::bytes() const {
   return sides_[0]->bytes() + sides_[1]->bytes() + terms_.bytes() + hold_.bytes() +
-         timeless_.capacity() * sizeof(Result) + scratch_bytes();
+         timeless_.capacity() * sizeof(Result) + scratch_bytes() +
+         (shared_ == nullptr ? 0 : shared_->bytes());
 }
 
 RowId TwoWayJoin::first_needed(std::size_t stream) {
@@ -697,7 +578,7 @@ RowId TwoWayJoin::first_needed(std::size_t stream) {
 // been released; results found in between are made of rows that are in their windows now or come later.
 void TwoWayJoin::look_for_needed(std::size_t stream) {
   results_at_look_[stream] = results_;
-  needed_[stream] = std::min(sides_[stream]->first_needed(), hold_.first_row(stream == 0));
+  needed_[stream] = std::min(sides_[stream]->first_needed(), hold_.first_row(stream));
   for (const Result& result : timeless_) {
     needed_[stream] = std::min(needed_[stream], stream == 0 ? result.left : result.right);
   }

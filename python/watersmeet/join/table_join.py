@@ -50,6 +50,7 @@ def join(
     basic_window: SpanLike | None = None,
     memory_limit: int | str | None = None,
     on_memory: Literal["shrink", "raise"] = "shrink",
+    threads: int = 1,
 ) -> pa.Table:
     """Join two tables on a predicate, inside a window of time or rows.
 
@@ -85,6 +86,7 @@ def join(
         seed=0,
         memory_limit=memory_limit,
         on_memory=on_memory,
+        threads=threads,
     )
     tables = [as_table(source, about=name) for source, name in ((left, "left"), (right, "right"))]
     return _join(config, (tables[0], tables[1]))

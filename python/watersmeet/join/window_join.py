@@ -38,6 +38,7 @@ class WindowJoin:
     index          "auto", "scan", "hash", "inverted" or "inverted-by-id"; a pair sets each window's own
     merge          for inverted indexes: "auto", "heap", "count" or "bitmap"
     expiry         "active": rows leave their window at once; "lazy": when it pays
+    threads        on how many threads rows look for partners; results and their order are the same for any
     memory_limit   bytes, or text such as "512MiB", that all the join keeps may take: windows, indexes,
                    payload, strings, rows and results that wait; with AdaptiveOrder, half of it for the latter
     on_memory      "shrink": windows that do not fit give up the rows least likely to match, metrics.recall
@@ -71,7 +72,6 @@ class WindowJoin:
         seed: int = 0,
         clock: Clock | None = None,
     ) -> None:
-        _refuse(threads=threads)
         config = checked_config(
             left,
             right,
@@ -89,6 +89,7 @@ class WindowJoin:
             shed=shed,
             memory_limit=memory_limit,
             on_memory=on_memory,
+            threads=threads,
         )
         check_shed(config, config.shed)
         if clock is not None and not callable(clock):
@@ -111,6 +112,20 @@ class WindowJoin:
         side = self._side(stream)
         with self._guard:
             return self._engine.push(side, batch, at=at)
+
+    def refill(self, stream: str, batch: Any) -> None:
+        """Take rows whose results are known already, as from a log: they can be met, and look for nobody.
+
+        Only for how="inner", and once both streams' types are known (push an empty batch of each).
+        """
+        side = self._side(stream)
+        if self._engine.config.how != "inner":
+            raise ConfigError(
+                f"refill() with how={self._engine.config.how!r}: whether a row has a partner is only known"
+                " by looking; expected 'inner'"
+            )
+        with self._guard:
+            self._engine.refill(side, batch)
 
     def advance(self, stream: str, *, to: Any) -> pa.Table:
         """Take the promise that no row of the stream older than `to` will come; returns what it releases.
@@ -196,9 +211,3 @@ class WindowJoin:
 def _check_arrival(at: object) -> None:
     if isinstance(at, bool) or not isinstance(at, Real) or not math.isfinite(at):
         raise ConfigError(f"push(at)={at!r}: expected a finite number of seconds")
-
-
-def _refuse(*, threads: object) -> None:
-    """Arguments whose work is still to come."""
-    if threads != 1 or isinstance(threads, bool):
-        raise ConfigError(f"threads={threads!r}: a join runs on one thread in this version; expected 1")

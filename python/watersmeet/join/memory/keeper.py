@@ -193,7 +193,7 @@ class MemoryKeeper:
 
     def _rates(self, engine: Engine) -> tuple[float, float] | None:
         """Rows of each stream per second of stream time, lately; None while no time has passed."""
-        now = engine.progress()
+        now = engine.arrivals()
         left, right, seconds = (
             _DECAY * known + max(0.0, current - before)
             for known, current, before in zip(self._lately, now, self._progress, strict=True)
