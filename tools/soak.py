@@ -31,8 +31,8 @@ STEP_US = 2_500  # so a batch lasts a second, and so does the window: only neigh
 WINDOW = "1s"
 PREDICATE = wm.overlap("tags", at_least=2)
 
-HOT_ROWS = 500  # per stream and batch, of the soak under a limit
-HOT_KEYS = 50_000
+HOT_ROWS = 250  # per stream and batch, of the soak under a limit
+HOT_KEYS = 500_000
 NOTE_BYTES = 1_200  # on average
 OVERLOAD = 5.0
 
