@@ -22,13 +22,12 @@ class OrderSwitch:
     ) -> None:
         self._order = order
         self._period_ns = order.period.amount
-        # Held results may take half of the memory; the windows that they come from need the rest.
-        self._limit = None if memory_limit is None else memory_limit // 2
+        self._limit = memory_limit
         self.rule = AdaptiveRule(
             windows_s,
             alpha=order.alpha,
             hysteresis=1.0 - order.alpha_down / order.alpha,
-            memory_limit=self._limit,
+            memory_limit=memory_limit,
         )
         self.state = AdaptiveState()
         self._since_ns: int | None = None

@@ -65,7 +65,8 @@ class Engine:
                 config.order,
                 clock=clock,
                 windows_s=windows_in_seconds(config.streams, config.between),
-                memory_limit=config.memory_limit,
+                # Held results may take half of the memory; the windows that they come from need the rest.
+                memory_limit=None if limit is None else limit // 2,
             )
 
     def push(self, side: int, source: Any, *, at: float | None = None) -> pa.Table:
