@@ -24,6 +24,8 @@ void bind_errors(py::module_& /*module*/) {
       raise("SnapshotError", error.what());
     } catch (const ConfigError& error) {
       raise("ConfigError", error.what());
+    } catch (const MemoryLimitError& error) {
+      raise("MemoryLimitError", error.what());
     } catch (const Error& error) {
       raise("WatersmeetError", error.what());
     }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "limit.h"
 #include "outbox.h"
 #include "prelude.h"
 #include "two_way.h"
@@ -144,7 +145,7 @@ class Join {
   py::tuple push(std::size_t stream, const py::object& batch, const py::object& keep) {
     const Turn turn(busy_);
     const ArrowBatch given(batch);
-    run(keep, [&] { join_.begin_push(checked_stream(stream), given.schema(), given.array()); });
+    run<true>(keep, [&] { join_.begin_push(checked_stream(stream), given.schema(), given.array()); });
     py::tuple rows = pairs();
     return py::make_tuple(rows[0], rows[1], late());
   }
@@ -158,7 +159,7 @@ class Join {
     ArrowInbox& given = inboxes_[checked_stream(stream)];
     given.take(batch);
     bool any = false;
-    run(
+    run<true>(
         keep, [&] { join_.begin_push(stream, given.schema(), given.array()); },
         [&] {
           const ResultRows& results = join_.plain_results();
@@ -235,6 +236,47 @@ class Join {
     return py::make_tuple(join_.held(), join_.held_bytes(), streams);
   }
 
+  void set_room(std::size_t room, bool may_evict) {
+    const Turn turn(busy_);
+    limit_.set(room, may_evict);
+  }
+
+  void evict(std::size_t stream, std::size_t rows) {
+    const Turn turn(busy_);
+    const py::gil_scoped_release release;
+    join_.evict(checked_stream(stream), rows);
+  }
+
+  void note_thinned(std::size_t stream, std::uint64_t rows, std::uint64_t kept, Timestamp first,
+                    Timestamp last) {
+    const Turn turn(busy_);
+    join_.note_thinned(checked_stream(stream), rows, kept, first, last);
+  }
+
+  void trim() {
+    const Turn turn(busy_);
+    const py::gil_scoped_release release;
+    join_.forget_unneeded();
+    Limit::trim(join_);
+  }
+
+  [[nodiscard]] std::size_t bytes() const { return join_.bytes(); }
+  [[nodiscard]] std::size_t waiting_bytes() const { return join_.waiting_bytes(); }
+
+  void measure_ages() { join_.measure_ages(); }
+
+  // Per direction: pairs met, pairs with rows given up, results, and results looked at, by cell of age; and
+  // the sums of results per row and of their squares.
+  [[nodiscard]] py::tuple ages() const {
+    py::tuple directions(kSides);
+    for (std::size_t stream = 0; stream < kSides; ++stream) {
+      const MatchAges& ages = join_.ages(stream);
+      directions[stream] = py::make_tuple(ages.met, ages.absent, ages.matches, ages.sampled,
+                                          std::array{ages.row_results, ages.row_squares});
+    }
+    return directions;
+  }
+
   void set_synchronised(bool synchronised) {
     const Turn turn(busy_);
     join_.set_synchronised(synchronised);
@@ -245,6 +287,7 @@ class Join {
     const IndexKind kind = index_kind(index);
     const MergeKind merging = merge_kind(merge);
     const py::gil_scoped_release release;
+    const Thrift thrift(limit_.is_set());
     join_.reindex(checked_stream(stream), kind, merging);
   }
 
@@ -284,6 +327,7 @@ class Join {
     const Turn turn(busy_);
     const std::string_view body(bytes);
     const py::gil_scoped_release release;
+    const Thrift thrift(limit_.is_set());
     ByteReader reader(body);
     join_.load(reader);
   }
@@ -316,17 +360,20 @@ class Join {
 
   // One change, from its beginning to commit; anything thrown on the way, also by Python, takes it back. Results go to
   // out_, and stay there until they are handed over: if that fails, the next call gives them too.
-  template <class Begin>
+  // limited: whether it must fit under the memory limit; what only lets rows go on need not.
+  template <bool limited = false, class Begin>
   void run(const py::object& keep, Begin begin) {
-    run(keep, begin, [] {});
+    run<limited>(keep, begin, [] {});
   }
   // The same; `prepare` is called when all results are found, and may still call the change off by throwing.
-  template <class Begin, class Prepare>
+  template <bool limited = false, class Begin, class Prepare>
   void run(const py::object& keep, Begin begin, Prepare prepare) {
     const bool filtered = !keep.is_none();
     const py::gil_scoped_release release;
+    const Thrift thrift(limit_.is_set());
     begin();
     try {
+      if (limited) limit_.check(join_);
       while (join_.probing()) {
         const std::size_t own_stream = join_.probing_stream();
         join_.probe(filtered ? kBlockCandidates : kBlockPairs, kBlockWork, found_);
@@ -334,9 +381,11 @@ class Join {
         join_.accept(own_stream, found_);
         if (join_.probing()) check_signals();
       }
+      if (limited) limit_.check(join_);
       prepare();
     } catch (...) {
       join_.roll_back();
+      if (limit_.is_set()) Limit::trim(join_);
       throw;
     }
     join_.commit(out_);
@@ -376,12 +425,17 @@ class Join {
   std::array<ArrowInbox, kSides> inboxes_;
   Pairs found_;
   Released out_;
+  Limit limit_;
   std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
 };
 
 }  // namespace
 
 void bind_join(py::module_& module) {
+  module.def("release_memory", [] {
+    const py::gil_scoped_release release;
+    Limit::release();
+  });
   py::class_<TermConfig>(module, "Term")
       .def(py::init(&make_term), py::arg("kind"), py::kw_only(), py::arg("coding"), py::arg("columns"),
            py::arg("label"), py::arg("at_least") = 0.0, py::arg("within_integer") = std::uint64_t{0},
@@ -421,6 +475,15 @@ void bind_join(py::module_& module) {
       .def("set_idle", &Join::set_idle, py::arg("stream"), py::arg("idle"))
       .def("holds", &Join::holds, py::arg("left"), py::arg("right"))
       .def("progress", &Join::progress)
+      .def("set_room", &Join::set_room, py::arg("room"), py::kw_only(), py::arg("may_evict"))
+      .def("evict", &Join::evict, py::arg("stream"), py::arg("rows"))
+      .def("note_thinned", &Join::note_thinned, py::arg("stream"), py::arg("rows"), py::kw_only(),
+           py::arg("kept"), py::arg("first"), py::arg("last"))
+      .def("trim", &Join::trim)
+      .def_property_readonly("memory_bytes", &Join::bytes)
+      .def_property_readonly("waiting_bytes", &Join::waiting_bytes)
+      .def("measure_ages", &Join::measure_ages)
+      .def("ages", &Join::ages)
       .def("set_synchronised", &Join::set_synchronised, py::arg("synchronised"))
       .def("reindex", &Join::reindex, py::arg("stream"), py::kw_only(), py::arg("index"),
            py::arg("merge") = "auto")

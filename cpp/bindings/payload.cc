@@ -8,7 +8,8 @@ namespace {
 
 class PayloadColumns {
  public:
-  PayloadColumns(std::vector<std::size_t> widths, std::int64_t first) : payload_(std::move(widths), first) {}
+  PayloadColumns(std::vector<std::size_t> widths, std::int64_t first, std::size_t chunk_bytes)
+      : payload_(std::move(widths), first, chunk_bytes) {}
 
   void append(const py::object& batch) {
     const py::tuple capsules = batch.attr("__arrow_c_array__")();
@@ -19,6 +20,7 @@ class PayloadColumns {
   }
   void truncate(std::int64_t end) { payload_.truncate(end); }
   void drop_before(std::int64_t row) { payload_.drop_before(row); }
+  void trim() { payload_.trim(); }
   [[nodiscard]] std::size_t bytes() const { return payload_.bytes(); }
 
   void gather(const RowArray& rows, Outbox& outbox, bool may_miss) const {
@@ -48,11 +50,12 @@ void bind_payload(py::module_& module) {
           py::arg("left"), py::arg("right"))
       .def_property_readonly("address", &Outbox::address);
   py::class_<PayloadColumns>(module, "PayloadColumns")
-      .def(py::init<std::vector<std::size_t>, std::int64_t>(), py::arg("widths"), py::kw_only(),
-           py::arg("first") = std::int64_t{0})
+      .def(py::init<std::vector<std::size_t>, std::int64_t, std::size_t>(), py::arg("widths"), py::kw_only(),
+           py::arg("first") = std::int64_t{0}, py::arg("chunk_bytes") = std::size_t{0})
       .def("append", &PayloadColumns::append, py::arg("batch"))
       .def("truncate", &PayloadColumns::truncate, py::arg("end"))
       .def("drop_before", &PayloadColumns::drop_before, py::arg("row"))
+      .def("trim", &PayloadColumns::trim)
       .def_property_readonly("bytes", &PayloadColumns::bytes)
       .def("gather", &PayloadColumns::gather, py::arg("rows"), py::arg("outbox"), py::kw_only(),
            py::arg("may_miss"));

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "limit.h"
 #include "prelude.h"
 #include "two_way.h"
 #include "watersmeet/base/errors.h"
@@ -97,7 +98,7 @@ class Selective {
   py::tuple push(std::size_t stream, const py::object& batch, std::optional<Timestamp> at,
                  const py::object& kinds, const py::object& keep, const py::object& control) {
     const Rows rows(batch, kinds, join_.config().types);
-    Released out = change(keep, control, [&] {
+    Released out = change<true>(keep, control, [&] {
       join_.begin_push(checked_stream(stream), rows.schema(), rows.array(), at, rows.codes());
     });
     return py::make_tuple(to_array(std::move(out.left)), to_array(std::move(out.right)),
@@ -151,6 +152,27 @@ class Selective {
     return pairs(change(keep, control, [&] { join_.begin_finish(); }));
   }
 
+  void set_room(std::size_t room, bool may_evict) { limit_.set(room, may_evict); }
+
+  void evict(std::size_t stream, std::size_t rows) {
+    const py::gil_scoped_release release;
+    join_.evict(checked_stream(stream), rows);
+  }
+
+  void note_thinned(std::size_t stream, std::uint64_t rows, std::uint64_t kept, Timestamp first,
+                    Timestamp last) {
+    join_.note_thinned(checked_stream(stream), rows, kept, first, last);
+  }
+
+  void trim() {
+    const py::gil_scoped_release release;
+    join_.forget_unneeded();
+    Limit::trim(join_);
+  }
+
+  [[nodiscard]] std::size_t bytes() const { return join_.bytes(); }
+  [[nodiscard]] std::size_t waiting_bytes() const { return join_.waiting_bytes(); }
+
   void set_lag(double seconds) { join_.set_lag(seconds); }
   [[nodiscard]] RowId first_needed(std::size_t stream) { return join_.first_needed(checked_stream(stream)); }
 
@@ -191,15 +213,20 @@ class Selective {
   }
 
   // One change, from its beginning to commit; anything thrown on the way, also by Python, takes it back.
-  template <class Begin>
+  // limited: whether it must fit under the memory limit; what only lets rows go on need not.
+  template <bool limited = false, class Begin>
   Released change(const py::object& keep, const py::object& control, Begin begin) {
     const Turn turn(busy_);
     Released out;
+    const Thrift thrift(limit_.is_set());
     begin();
     try {
+      if (limited) limit_.check(join_);
       for (bool goes_on = true; goes_on;) goes_on = step(keep, control);
+      if (limited) limit_.check(join_);
     } catch (...) {
       join_.roll_back();
+      if (limit_.is_set()) Limit::trim(join_);
       throw;
     }
     join_.commit(out);
@@ -242,11 +269,12 @@ class Selective {
 
   [[nodiscard]] py::dict stream_statistics(std::size_t stream) const {
     py::dict counts = counts_of(join_.side(stream), join_.waiting(stream));
-    counts["dropped_rows"] = join_.dropped(stream);
+    counts["dropped_rows"] = join_.dropped(stream) + join_.side(stream).counts.thinned_rows;
     return counts;
   }
 
   SelectiveJoin join_;
+  Limit limit_;
   std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
 };
 
@@ -288,6 +316,13 @@ void bind_selective(py::module_& module) {
       .def("advance", &Selective::advance, py::arg("stream"), py::arg("to"), py::kw_only(), py::arg("keep"),
            py::arg("control"))
       .def("finish", &Selective::finish, py::kw_only(), py::arg("keep"), py::arg("control"))
+      .def("set_room", &Selective::set_room, py::arg("room"), py::kw_only(), py::arg("may_evict"))
+      .def("evict", &Selective::evict, py::arg("stream"), py::arg("rows"))
+      .def("note_thinned", &Selective::note_thinned, py::arg("stream"), py::arg("rows"), py::kw_only(),
+           py::arg("kept"), py::arg("first"), py::arg("last"))
+      .def("trim", &Selective::trim)
+      .def_property_readonly("memory_bytes", &Selective::bytes)
+      .def_property_readonly("waiting_bytes", &Selective::waiting_bytes)
       .def("hold", &Selective::hold, py::arg("stream"), py::arg("batch"), py::kw_only(), py::arg("arrivals"),
            py::arg("kinds"))
       .def("drain", &Selective::drain, py::kw_only(), py::arg("keep"), py::arg("control"))

@@ -61,17 +61,20 @@ class PySliceJoin {
     }
     std::vector<SliceJoin::Promise> kept;
     for (const auto& [stream, to] : promises) kept.push_back({known(stream), to});
-    return run(check, [&](const SliceJoin::Callbacks& callbacks) { return join_.take(rows, kept, callbacks); });
+    return run(check,
+               [&](const SliceJoin::Callbacks& callbacks) { return join_.take(rows, kept, callbacks); });
   }
   void set_synchronised(bool synchronised) { join_.set_synchronised(synchronised); }
   [[nodiscard]] std::optional<Timestamp> low() const { return join_.low(); }
   void request_resize(std::size_t slices, const std::string& relocation) {
     join_.request_resize(slices, relocation_kind(relocation));
   }
-  void set_orderings(std::vector<std::vector<std::size_t>> orderings) { join_.set_orderings(std::move(orderings)); }
+  void set_orderings(std::vector<std::vector<std::size_t>> orderings) {
+    join_.set_orderings(std::move(orderings));
+  }
 
-  void restore(std::size_t stream, const py::object& batch, Seq first, Seq oldest, Seq processed, Timestamp watermark,
-               bool ended) {
+  void restore(std::size_t stream, const py::object& batch, Seq first, Seq oldest, Seq processed,
+               Timestamp watermark, bool ended) {
     const CBatch given(batch);
     join_.restore(known(stream), *given.schema, *given.array, {first, oldest, processed, watermark, ended});
   }
@@ -107,7 +110,8 @@ class PySliceJoin {
 
  private:
   [[nodiscard]] std::size_t known(std::size_t stream) const {
-    if (stream >= join_.config().streams.size()) throw ConfigError("stream=" + std::to_string(stream) + " is unknown");
+    if (stream >= join_.config().streams.size())
+      throw ConfigError("stream=" + std::to_string(stream) + " is unknown");
     return stream;
   }
 
@@ -151,12 +155,14 @@ class PySliceJoin {
   }
 
   // Calls check(number, rows of each of its streams), on whichever thread asks.
-  void ask(const py::object& check, std::size_t number, std::span<const Found> found, std::uint8_t* keep) const {
+  void ask(const py::object& check, std::size_t number, std::span<const Found> found,
+           std::uint8_t* keep) const {
     std::vector<std::vector<std::int64_t>> rows;
     for (const std::size_t stream : checks_[number]) {
       rows.emplace_back();
       rows.back().reserve(found.size());
-      for (const Found& candidate : found) rows.back().push_back(static_cast<std::int64_t>(candidate.rows[stream]));
+      for (const Found& candidate : found)
+        rows.back().push_back(static_cast<std::int64_t>(candidate.rows[stream]));
     }
     const py::gil_scoped_acquire acquire;
     py::list arrays;
@@ -182,14 +188,14 @@ void bind_slice(py::module_& module) {
                        std::optional<std::uint64_t> window_rows, Duration span) {
              return SliceStream{std::move(name), std::move(time_column), time_multiplier, window_rows, span};
            }),
-           py::arg("name"), py::kw_only(), py::arg("time_column"), py::arg("time_multiplier") = std::int64_t{1},
-           py::arg("window_rows") = py::none(), py::arg("span") = Duration{0});
+           py::arg("name"), py::kw_only(), py::arg("time_column"),
+           py::arg("time_multiplier") = std::int64_t{1}, py::arg("window_rows") = py::none(),
+           py::arg("span") = Duration{0});
   py::class_<PySliceJoin>(module, "SliceJoin")
       .def(py::init([](std::vector<SliceStream> streams, const std::vector<StreamTerm>& terms,
                        std::vector<std::vector<std::size_t>> checks, bool inclusive, bool ordered,
-                       const std::string& topology,
-                       std::size_t slices, std::size_t interleave, std::optional<std::uint64_t> schedule_seed,
-                       std::optional<std::uint64_t> delay_seed) {
+                       const std::string& topology, std::size_t slices, std::size_t interleave,
+                       std::optional<std::uint64_t> schedule_seed, std::optional<std::uint64_t> delay_seed) {
              SliceConfig config;
              config.streams = std::move(streams);
              for (const StreamTerm& term : terms) config.terms.push_back(slice_term(term));
@@ -204,16 +210,15 @@ void bind_slice(py::module_& module) {
              return std::make_unique<PySliceJoin>(std::move(config));
            }),
            py::arg("streams"), py::arg("terms"), py::kw_only(), py::arg("checks"), py::arg("inclusive"),
-           py::arg("ordered") = false,
-           py::arg("topology"), py::arg("slices"), py::arg("interleave"), py::arg("schedule_seed") = py::none(),
-           py::arg("delay_seed") = py::none())
+           py::arg("ordered") = false, py::arg("topology"), py::arg("slices"), py::arg("interleave"),
+           py::arg("schedule_seed") = py::none(), py::arg("delay_seed") = py::none())
       .def("take", &PySliceJoin::take, py::arg("batches"), py::arg("promises"), py::arg("check") = py::none())
       .def("set_synchronised", &PySliceJoin::set_synchronised, py::arg("synchronised"))
       .def("low", &PySliceJoin::low)
       .def("request_resize", &PySliceJoin::request_resize, py::arg("slices"), py::arg("relocation"))
       .def("set_orderings", &PySliceJoin::set_orderings, py::arg("orderings"))
-      .def("restore", &PySliceJoin::restore, py::arg("stream"), py::arg("batch"), py::kw_only(), py::arg("first"),
-           py::arg("oldest"), py::arg("processed"), py::arg("watermark"), py::arg("ended"))
+      .def("restore", &PySliceJoin::restore, py::arg("stream"), py::arg("batch"), py::kw_only(),
+           py::arg("first"), py::arg("oldest"), py::arg("processed"), py::arg("watermark"), py::arg("ended"))
       .def("state", &PySliceJoin::state, py::arg("stream"))
       .def("statistics", &PySliceJoin::statistics);
 }

@@ -109,7 +109,9 @@ class ArrowInbox {
 
 [[nodiscard]] inline py::dict counts_of(const Side& side, std::size_t pending_rows) {
   py::dict counts;
-  counts["rows"] = side.counts.rows;
+  counts["rows"] = side.counts.rows + side.counts.thinned_rows;
+  counts["dropped_rows"] = side.counts.thinned_rows;
+  counts["evicted_rows"] = side.counts.evicted_rows;
   counts["bad_rows"] = side.counts.bad_rows;
   counts["late_rows"] = side.counts.late_rows;
   counts["window_rows"] = side.window.size();
@@ -128,7 +130,8 @@ class ArrowInbox {
   counts["lookups"] = direction.work.lookups;
   counts["due"] = direction.due;
   counts["done"] = direction.done;
-  counts["shed"] = direction.due - direction.done;
+  counts["lost"] = direction.lost;
+  counts["shed"] = direction.due - direction.done - direction.lost;
   return counts;
 }
 

@@ -34,4 +34,10 @@ class ConfigError : public Error {
   using Error::Error;
 };
 
+// What a change needs does not fit under the memory limit.
+class MemoryLimitError : public Error {
+ public:
+  using Error::Error;
+};
+
 }  // namespace watersmeet

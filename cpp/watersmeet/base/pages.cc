@@ -73,6 +73,13 @@ class Shelf {
     kept_ += bytes;
   }
 
+  void clear() noexcept {
+    const std::lock_guard lock(mutex_);
+    for (const Block& block : blocks_) munmap(block.address, block.bytes);
+    blocks_.clear();
+    kept_ = 0;
+  }
+
  private:
   struct Block {
     void* address;
@@ -91,6 +98,19 @@ Shelf& shelf() {
 #endif
 
 }  // namespace
+
+std::size_t allocated_bytes(std::size_t bytes) {
+#if defined(WATERSMEET_HUGE_PAGES)
+  if (is_large(bytes)) return rounded(bytes);
+#endif
+  return (bytes + kLine - 1) / kLine * kLine;
+}
+
+void release_kept_pages() noexcept {
+#if defined(WATERSMEET_HUGE_PAGES)
+  shelf().clear();
+#endif
+}
 
 void* allocate_pages(std::size_t bytes, bool zeroed) {
   if (bytes == 0) return nullptr;

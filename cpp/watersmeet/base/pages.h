@@ -16,6 +16,10 @@ namespace watersmeet {
 
 // At least `bytes` of memory, aligned to cache lines. Null for 0 bytes.
 [[nodiscard]] void* allocate_pages(std::size_t bytes, bool zeroed);
+// What allocate_pages() takes for so many bytes: whole pages for large arrays.
+[[nodiscard]] std::size_t allocated_bytes(std::size_t bytes);
+// Gives the blocks kept for reuse back to the system.
+void release_kept_pages() noexcept;
 // Requires: the address and size of one allocate_pages().
 void free_pages(void* address, std::size_t bytes) noexcept;
 
@@ -42,7 +46,7 @@ class PageArray {
 
   [[nodiscard]] T* data() const { return data_; }
   [[nodiscard]] std::size_t size() const { return size_; }
-  [[nodiscard]] std::size_t bytes() const { return size_ * sizeof(T); }
+  [[nodiscard]] std::size_t bytes() const { return allocated_bytes(size_ * sizeof(T)); }
   [[nodiscard]] T& operator[](std::size_t at) { return data_[at]; }
   [[nodiscard]] const T& operator[](std::size_t at) const { return data_[at]; }
 

@@ -5,7 +5,8 @@
 //   (2) A position keeps its element until the element is dropped or truncated away.
 // Cost       append O(1) amortised: live elements move at most once per three eighths of the capacity's worth of
 //            appends, and the dead front is reused before more memory is taken. drop_front_to and truncate_to O(1).
-// Memory     at most 3.2 times the live size at the last growth; given back when an eighth would do.
+// Memory     at most 3.2 times the live size at the last growth, 1.125 times with Thrift; given back when an eighth
+//            would do, or by trim().
 // Threads    one writer; const calls only while it rests.
 // Lifetime   pointers end at the next append.
 #pragma once
@@ -19,6 +20,7 @@
 
 #include "watersmeet/base/check.h"
 #include "watersmeet/base/pages.h"
+#include "watersmeet/base/thrift.h"
 
 namespace watersmeet {
 
@@ -85,6 +87,13 @@ class SlidingArray {
     end_ = std::min(end_, position);
   }
 
+  // Gives back memory beyond what a thrifty array keeps.
+  void trim() {
+    const std::size_t capacity = empty() ? 0 : size() + Thrift::spare(size());
+    if (capacity * sizeof(T) + kWorthwhile > data_.bytes()) return;
+    resize(capacity);
+  }
+
   // Empties the array; the next element appended gets `position`.
   void reset(Position position) {
     begin_ = end_ = base_ = position;
@@ -95,17 +104,34 @@ class SlidingArray {
   void make_room(std::size_t count) {
     const std::size_t live = size();
     const std::size_t need = live + count;
+    if (Thrift::is_on()) return make_little_room(need);
     if (need <= data_.size() / 8 * 5 && need > data_.size() / 8) {
       std::memmove(data_.data(), data_.data() + (begin_ - base_), live * sizeof(T));
     } else {
       // Powers of two, so that what one array lets go another can use.
-      const std::size_t capacity = std::bit_ceil(std::max<std::size_t>(need / 5 * 8 + 8, 64 / sizeof(T)));
-      auto grown = PageArray<T>::uninitialized(capacity);
-      if (live > 0) std::memcpy(grown.data(), data_.data() + (begin_ - base_), live * sizeof(T));
-      data_ = std::move(grown);
+      resize(std::bit_ceil(std::max<std::size_t>(need / 5 * 8 + 8, 64 / sizeof(T))));
     }
     base_ = begin_;
   }
+
+  void make_little_room(std::size_t need) {
+    if (need + Thrift::spare(need) / 2 <= data_.size()) {
+      std::memmove(data_.data(), data_.data() + (begin_ - base_), size() * sizeof(T));
+      base_ = begin_;
+    } else {
+      resize(need + Thrift::spare(need));
+    }
+  }
+
+  void resize(std::size_t capacity) {
+    auto resized = PageArray<T>::uninitialized(capacity);
+    if (!empty()) std::memcpy(resized.data(), data_.data() + (begin_ - base_), size() * sizeof(T));
+    data_ = std::move(resized);
+    base_ = begin_;
+  }
+
+  static constexpr std::size_t kWorthwhile = 256;  // bytes
+
 
   PageArray<T> data_;
   Position base_ = 0;  // position of data_[0]

@@ -182,6 +182,13 @@ void HashBuckets::truncate_to(Seq row) {
   end_ = row;
 }
 
+void HashBuckets::trim() {
+  drop_front_to(window_.begin());
+  const std::size_t rows = end_ - begin_;
+  if (next_.size() > 0 && !is_full(rows, table_.size())) next_ = {};
+  if (size_for(rows) < table_.size()) rebuild(rows);
+}
+
 void HashBuckets::rebuild(std::size_t rows) {
   next_ = {};
   table_ = {};

@@ -54,6 +54,8 @@ class HashBuckets {
   // Takes rows from `row` on out again.
   void truncate_to(Seq row);
 
+  // Gives a table back that is larger than its rows need.
+  void trim();
   [[nodiscard]] std::size_t bytes() const { return table_.bytes() + next_.bytes(); }
 
   [[nodiscard]] Place place(Seq row) const { return static_cast<Place>(row - floor_ + 1); }

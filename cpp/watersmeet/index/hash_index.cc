@@ -66,6 +66,7 @@ class HashIndex final : public Index {
     return run.rows == nullptr ? probe_rows(run, writer, work) : probe_plan(run, writer, work);
   }
 
+  void trim() override { buckets_.trim(); }
   [[nodiscard]] bool looks_up() const override { return true; }
   [[nodiscard]] std::size_t bytes() const override { return buckets_.bytes(); }
 

@@ -105,6 +105,8 @@ class Index {
   // True if a request is one look-up, whatever its range.
   [[nodiscard]] virtual bool looks_up() const { return false; }
   [[nodiscard]] virtual std::size_t bytes() const = 0;
+  // Gives back memory that stands empty.
+  virtual void trim() {}
 };
 
 enum class IndexKind : std::uint8_t { kScan, kHash, kInverted, kInvertedById };

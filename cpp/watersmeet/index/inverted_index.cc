@@ -54,6 +54,7 @@ class InvertedIndex final : public Index {
     });
   }
 
+  void trim() override { lists_.trim(); }
   [[nodiscard]] std::size_t bytes() const override {
     std::size_t total = lists_.bytes();
     for (const Scratch& scratch : scratch_) total += scratch.bytes();

@@ -15,6 +15,7 @@
 #include <new>
 #include <utility>
 
+#include "watersmeet/base/thrift.h"
 #include "watersmeet/merge/merge.h"
 
 namespace watersmeet {
@@ -52,10 +53,12 @@ class PostingList {
   void drop_front(std::size_t count) { begin_ += static_cast<std::uint32_t>(count); }
   void drop_back(std::size_t count) { end_ -= static_cast<std::uint32_t>(count); }
 
-  // Gives back memory that is more than four times what is needed.
+  // Gives back memory that is more than four times what is needed; with Thrift, all that is much more.
   void trim(bool weighted) {
-    if (capacity_ <= kSmallest ? !empty() : size() > capacity_ / 4) return;
-    resize(empty() ? 0 : std::max<std::size_t>(kSmallest, 2 * size()), weighted);
+    const std::size_t enough = Thrift::is_on() ? size() + Thrift::spare(size()) / 2 : std::size_t{capacity_} / 4;
+    if (capacity_ <= kSmallest ? !empty() : Thrift::is_on() ? capacity_ <= enough : size() > enough) return;
+    const std::size_t capacity = Thrift::is_on() ? enough : 2 * size();
+    resize(empty() ? 0 : std::max<std::size_t>(kSmallest, capacity), weighted);
   }
 
  private:
@@ -85,7 +88,8 @@ class PostingList {
       end_ -= begin_;
       begin_ = 0;
     } else {
-      resize(std::max<std::size_t>(kSmallest, 2 * size()), weighted);
+      const std::size_t more = Thrift::is_on() ? std::max<std::size_t>(kSmallest, size() / 4) : size();
+      resize(std::max<std::size_t>(kSmallest, size() + more), weighted);
     }
   }
 

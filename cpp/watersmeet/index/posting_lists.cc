@@ -145,6 +145,14 @@ void PostingLists::sweep() {
   floor_ = begin_;
 }
 
+void PostingLists::trim() {
+  const std::size_t needed = end_ - begin_ + kBlockRows;
+  if (std::bit_ceil(needed) < ring_rows_) make_ring(needed);
+  sweep();
+  lists_.shrink_to_fit();
+  empty_.trim();
+}
+
 // Bits move when the ring changes: bitmaps are made again when they are asked for.
 void PostingLists::make_ring(std::size_t rows) {
   drop_bitmaps();

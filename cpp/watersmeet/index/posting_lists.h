@@ -63,6 +63,8 @@ class PostingLists {
   // The joinable rows of the range whose sets are empty, oldest first, and how many.
   [[nodiscard]] std::pair<const Seq*, std::size_t> empty_sets(LiveRange range) const;
 
+  // Gives back what dead entries and unpopular bitmaps take.
+  void trim();
   [[nodiscard]] std::size_t bytes() const;
 
  private:

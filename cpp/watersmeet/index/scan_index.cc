@@ -99,6 +99,7 @@ class ScanIndex final : public Index {
     });
   }
 
+  void trim() override { signatures_.trim(); }
   [[nodiscard]] std::size_t bytes() const override { return signatures_.bytes(); }
 
  private:

@@ -105,6 +105,7 @@ class WeightedIndex final : public Index {
     });
   }
 
+  void trim() override { lists_.trim(); }
   [[nodiscard]] std::size_t bytes() const override {
     std::size_t total = lists_.bytes() + lengths_.bytes() + odd_.bytes();
     for (const Scratch& scratch : scratch_) total += scratch.bytes();

@@ -46,9 +46,18 @@ class Bounds {
 
   // The first row of `window`, the window of `stream`, that a row of the other stream at `low` or later may meet.
   [[nodiscard]] Seq first_alive(const Window& window, std::size_t stream, Wide low) const {
-    const Wide oldest = stream == 0 ? low - upper_ : low + lower_;
+    const Wide oldest = oldest_met(stream, low);
     if (oldest <= kMinTimestamp) return window.begin();
     return oldest > kMaxTimestamp ? window.end() : window.lower_bound(static_cast<Timestamp>(oldest));
+  }
+
+  // The oldest timestamp in the window of `stream` that a row of the other stream at `low` or later may meet.
+  [[nodiscard]] Wide oldest_met(std::size_t stream, Wide low) const {
+    return stream == 0 ? low - upper_ : low + lower_;
+  }
+  // By how much a row in the window of `stream` may be older than the row that meets it; 0 if it never is.
+  [[nodiscard]] Wide oldest_age(std::size_t stream) const {
+    return std::max(Wide{0}, stream == 0 ? upper_ : -lower_);
   }
 
  private:

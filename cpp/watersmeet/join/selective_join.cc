@@ -82,6 +82,7 @@ void SelectiveJoin::begin(Turn turn) {
                        side.stage.end(),
                        scores_[stream] ? scores_[stream]->first() : 0};
   }
+  last_due_ = {};
   small_before_ = {server_, totals_, period_, plans_, rests_};
   pending_ = {};
   released_ = {};
@@ -203,9 +204,64 @@ void SelectiveJoin::commit(Released& out) {
     side.stage.commit(terms_);
     stage_kinds_[stream].drop_front_to(side.stage.begin());
     stage_arrivals_[stream].drop_front_to(side.stage.begin());
+    const Wide oldest = none_to_come ? Wide{kMaxTimestamp} : bounds_.oldest_met(stream, lows[1 - stream]);
+    if (oldest > kMinTimestamp) {
+      const auto time = static_cast<Timestamp>(std::min(oldest, Wide{kMaxTimestamp}));
+      side.evicted.drop_before(time);
+      side.thinned.drop_before(time);
+    }
   }
   out = std::move(released_);
   released_ = {};
+}
+
+void SelectiveJoin::evict(std::size_t stream, std::size_t rows) {
+  Side& side = *sides_[stream];
+  if (rows >= side.window.size()) return;
+  const Seq first = side.window.end() - rows;
+  if (scores_[stream]) scores_[stream]->forget_before(first);
+  side.evict_before(first, terms_);
+  rings_[stream].drop_before(side.window.begin());
+}
+
+void SelectiveJoin::note_thinned(std::size_t stream, std::uint64_t rows, std::uint64_t kept, Timestamp first,
+                                 Timestamp last) {
+  Side& side = *sides_[stream];
+  side.counts.thinned_rows += rows;
+  side.thinned.add(first, last, rows);
+  const auto each = kept > 0 ? static_cast<double>(last_due_[stream]) / static_cast<double>(kept)
+                             : static_cast<double>(sides_[1 - stream]->window.size());
+  const auto owed = static_cast<std::uint64_t>(each * static_cast<double>(rows) + 0.5);
+  totals_.directions[stream].due += owed;
+  totals_.directions[stream].lost += owed;
+}
+
+void SelectiveJoin::forget_unneeded() {
+  for (std::size_t stream = 0; stream < kSides; ++stream) {
+    sides_[stream]->forget_unneeded(terms_);
+    stage_kinds_[stream].drop_front_to(sides_[stream]->stage.begin());
+    stage_arrivals_[stream].drop_front_to(sides_[stream]->stage.begin());
+  }
+}
+
+void SelectiveJoin::trim() {
+  for (std::size_t stream = 0; stream < kSides; ++stream) {
+    sides_[stream]->trim();
+    lanes_[stream]->trim();
+    if (scores_[stream]) scores_[stream]->trim();
+    stage_kinds_[stream].trim();
+    stage_arrivals_[stream].trim();
+  }
+  terms_.trim();
+}
+
+std::size_t SelectiveJoin::waiting_bytes() const {
+  std::size_t total = 0;
+  for (std::size_t stream = 0; stream < kSides; ++stream) {
+    total += sides_[stream]->stage.bytes() + lanes_[stream]->bytes() + stage_kinds_[stream].bytes() +
+             stage_arrivals_[stream].bytes();
+  }
+  return total;
 }
 
 void SelectiveJoin::roll_back() {
@@ -430,8 +486,14 @@ double SelectiveJoin::probe(std::size_t stream, Seq own_row, std::uint8_t type, 
   const Seq lo = partners.lower_bound(range.first);
   const Seq hi = partners.upper_bound(range.last);
   if (scores_[other]) scores_[other]->forget_before(lo);
+  const Side& other_side = *sides_[other];
+  const double absent = other_side.evicted.count(range.first, range.last) +
+                        other_side.thinned.count(range.first, range.last);
+  const auto lost = static_cast<std::uint64_t>(absent + 0.5);
+  total.due += lost + (hi > lo ? hi - lo : 0);
+  total.lost += lost;
+  last_due_[stream] += lost + (hi > lo ? hi - lo : 0);
   if (lo >= hi) return 0;
-  total.due += hi - lo;
   if (own.joinable[own_row] == 0) {
     total.done += hi - lo;
     return 0;
@@ -742,7 +804,8 @@ std::size_t SelectiveJoin::waiting(std::size_t stream) const {
 std::size_t SelectiveJoin::bytes() const {
   std::size_t total = terms_.bytes();
   for (std::size_t stream = 0; stream < kSides; ++stream) {
-    total += sides_[stream]->bytes() + lanes_[stream]->bytes();
+    total += sides_[stream]->bytes() + lanes_[stream]->bytes() + stage_kinds_[stream].bytes() +
+             stage_arrivals_[stream].bytes();
     if (scores_[stream]) total += scores_[stream]->bytes();
   }
   return total;

@@ -15,7 +15,7 @@
 // Invariants
 //   (1) Each pair is decided at most once, by its later member, and only if time bounds allow it.
 //   (2) With units_per_second given, all that happens is a function of the rows, their arrivals, the plans
-//   and the seed. (3) Per direction, due = done + shed.
+//   and the seed. (3) Per direction, due = done + shed + lost.
 // Threads    one caller at a time.
 #pragma once
 
@@ -93,6 +93,13 @@ class SelectiveJoin {
   void set_speed(double units_per_second) { config_.units_per_second = units_per_second; }
   // The period under way ends where the last row arrived; nothing if it has hardly begun.
   [[nodiscard]] std::optional<Period> end_period();
+
+  // As TwoWayJoin's, between changes only.
+  void evict(std::size_t stream, std::size_t rows);
+  void note_thinned(std::size_t stream, std::uint64_t rows, std::uint64_t kept, Timestamp first, Timestamp last);
+  void forget_unneeded();
+  void trim();
+  [[nodiscard]] std::size_t waiting_bytes() const;
 
   void commit(Released& out);
   void roll_back();
@@ -227,6 +234,8 @@ class SelectiveJoin {
   double lag_s_ = 0;
   // Rows that were here before this join was refilled with those that are left of them.
   std::array<RowId, kSides> rows_before_ = {};
+
+  std::array<std::uint64_t, kSides> last_due_ = {};  // of the last change
 
   // The change under way.
   Turn turn_ = Turn::kInOrder;

@@ -52,6 +52,10 @@ void Lane::roll_back(TermSet& terms) {
   for (Seq row = entered; row < end(); ++row) dropped_[row] = 0;
 }
 
+void Lane::trim() {
+  for_each_array([](auto& values) { values.trim(); });
+}
+
 RowId Lane::first_row(RowId otherwise) const {
   for (Seq row = head; row < end(); ++row) otherwise = std::min(otherwise, row_ids[row]);
   return otherwise;

@@ -44,6 +44,8 @@ class Lane {
 
   // The smallest number of all rows here; `otherwise` if there is none.
   [[nodiscard]] RowId first_row(RowId otherwise) const;
+  // Gives back memory that stands empty.
+  void trim();
   [[nodiscard]] std::size_t bytes() const;
   void save(ByteWriter& writer, const TermSet& terms) const;
   void load(ByteReader& reader, TermSet& terms);

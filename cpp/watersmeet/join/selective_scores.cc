@@ -46,6 +46,14 @@ void CellScores::reset(Seq first) {
   for (Seq row = first; row < window_.end(); ++row) add(row, 1);
 }
 
+void CellScores::trim() {
+  reset(first_);
+  for (std::vector<double>* values : {&counts_, &weights_, &peaks_}) values->shrink_to_fit();
+  key_rows_.shrink_to_fit();
+  free_places_.shrink_to_fit();
+  key_places_.rehash(0);
+}
+
 // Cells that still hold rows must not share a slot: the ring of slots doubles until they do not.
 void CellScores::make_room(std::int64_t index) {
   newest_ = std::max(newest_, index);

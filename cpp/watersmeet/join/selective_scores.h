@@ -52,6 +52,8 @@ class CellScores {
   // Scores every cell for a row of the other window, as seen at `ts`.
   void score(const Window& own, Seq own_row, bool own_is_left, Timestamp ts, std::span<CellScore> out);
 
+  // Gives back memory of items that no row holds any more.
+  void trim();
   [[nodiscard]] std::size_t bytes() const;
 
  private:

@@ -84,11 +84,34 @@ void Side::expire_before(Seq row, TermSet& terms) {
     row = row == window.end() ? row : start;
   }
   if (row <= window.begin()) return;
+  counts.expired_rows += row - window.begin();
+  forget_before(row, terms);
+}
+
+void Side::forget_before(Seq row, TermSet& terms) {
   index->expire_before(row);
   terms.release(window.columns, window.begin(), row);
-  counts.expired_rows += row - window.begin();
   window.drop_before(row);
   if (!dense_) row_ids_.drop_front_to(row);
+}
+
+void Side::evict_before(Seq row, TermSet& terms) {
+  if (row <= window.begin()) return;
+  evicted.add(window.timestamps.at(window.begin()), static_cast<std::size_t>(row - window.begin()));
+  counts.evicted_rows += row - window.begin();
+  forget_before(row, terms);
+}
+
+void Side::forget_unneeded(TermSet& terms) {
+  stage.forget_unneeded(terms);
+  looks_again_ = true;
+}
+
+void Side::trim() {
+  window.trim();
+  index->trim();
+  stage.trim();
+  row_ids_.trim();
 }
 
 // Numbers are in no order once rows were reordered, so the smallest is found by a walk, taken when as many
@@ -99,15 +122,20 @@ RowId Side::first_needed() {
   if (in_order)
     return stage.begin() < stage.end() ? std::min(in_window, stage.row_ids[stage.begin()]) : in_window;
   const std::size_t visited = window.size() + static_cast<std::size_t>(stage.end() - stage.begin());
-  if (counts.expired_rows - expired_at_look_ < visited / 2) return needed_;
-  expired_at_look_ = counts.expired_rows;
+  const std::uint64_t gone = counts.expired_rows + counts.evicted_rows;
+  if (gone - expired_at_look_ < visited / 2 && !looks_again_) return needed_;
+  looks_again_ = false;
+  expired_at_look_ = gone;
   needed_ = counts.rows;
   for (Seq row = window.begin(); row < window.end(); ++row) needed_ = std::min(needed_, row_ids_[row]);
   if (stage.begin() < stage.end()) needed_ = std::min(needed_, stage.row_ids[stage.begin()]);
   return needed_;
 }
 
-std::size_t Side::bytes() const { return window.bytes() + index->bytes() + stage.bytes() + row_ids_.bytes(); }
+std::size_t Side::bytes() const {
+  return window.bytes() + index->bytes() + stage.bytes() + row_ids_.bytes() +
+         evicted.bytes() + thinned.bytes();
+}
 
 void Side::save(ByteWriter& writer, const TermSet& terms) const {
   writer.put(watermark);
@@ -118,6 +146,8 @@ void Side::save(ByteWriter& writer, const TermSet& terms) const {
   writer.put<std::uint8_t>(dense_ ? 1 : 0);
   writer.put(settled);
   writer.put(counts);
+  evicted.save(writer);
+  thinned.save(writer);
   writer.put(needed_);
   writer.put(expired_at_look_);
   writer.put_sliding(window.timestamps);
@@ -138,6 +168,8 @@ void Side::load(ByteReader& reader, TermSet& terms) {
   dense_ = reader.get<std::uint8_t>() != 0;
   settled = reader.get<Seq>();
   counts = reader.get<SideCounts>();
+  evicted.load(reader);
+  thinned.load(reader);
   needed_ = reader.get<RowId>();
   expired_at_look_ = reader.get<std::uint64_t>();
   reader.get_sliding(window.timestamps);

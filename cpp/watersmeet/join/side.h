@@ -13,6 +13,7 @@
 #include <memory>
 
 #include "watersmeet/index/index.h"
+#include "watersmeet/join/absent.h"
 #include "watersmeet/join/config.h"
 #include "watersmeet/join/stage.h"
 #include "watersmeet/join/term_set.h"
@@ -26,6 +27,8 @@ struct SideCounts {
   std::uint64_t bad_rows = 0;
   std::uint64_t late_rows = 0;
   std::uint64_t expired_rows = 0;
+  std::uint64_t evicted_rows = 0;  // left the window early, for want of memory
+  std::uint64_t thinned_rows = 0;  // never taken in, for want of memory; not in `rows`
 };
 
 class Side {
@@ -58,6 +61,12 @@ class Side {
   void take_back(Seq row, bool indexed, TermSet& terms);
   // Forgets rows before `row`, or before the basic window that holds it when expiry is lazy.
   void expire_before(Seq row, TermSet& terms);
+  // Forgets rows before `row` although they might still be met, and remembers how many lie when.
+  void evict_before(Seq row, TermSet& terms);
+  // Drops what only waits to be dropped, and looks for the first row needed at the next call; between changes only.
+  void forget_unneeded(TermSet& terms);
+  // Gives back memory that stands empty; between changes only.
+  void trim();
 
   // The smallest number of all rows in window and stage, or a smaller one.
   [[nodiscard]] RowId first_needed();
@@ -78,12 +87,18 @@ class Side {
   // Rows before this one have had all their partners; only moved where unmatched rows matter.
   Seq settled = 0;
   SideCounts counts;
+  // Rows that are missing from the window for want of memory: evicted from it, or never taken in.
+  Absent evicted;
+  Absent thinned;
 
  private:
+  void forget_before(Seq row, TermSet& terms);
+
   SlidingArray<RowId> row_ids_;
   bool dense_;
   RowId needed_ = 0;                   // a lower bound, from the last look
   std::uint64_t expired_at_look_ = 0;  // when the last look was
+  bool looks_again_ = false;           // memory is short: a walk is worth its while
 };
 
 [[nodiscard]] std::unique_ptr<Index> make_index(const StreamConfig& config, const Window& window,

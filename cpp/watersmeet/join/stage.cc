@@ -19,7 +19,19 @@ void Stage::commit(TermSet& terms) {
   // Looking for the first row still needed walks those waiting: worth it once they are outnumbered.
   const std::size_t held = static_cast<std::size_t>(end() - begin());
   if (held == 0 || held < 2 * waiting.size()) return;
-  const Seq first = waiting.first_row(end());
+  drop_before(waiting.first_row(end()), terms);
+}
+
+void Stage::trim() {
+  for (Column& column : columns) {
+    std::visit([](auto& values) { values.trim(); }, column);
+  }
+  joinable.trim();
+  row_ids.trim();
+  waiting.trim();
+}
+
+void Stage::drop_before(Seq first, TermSet& terms) {
   terms.release(columns, begin(), first);
   for (Column& column : columns) {
     std::visit([first](auto& values) { values.drop_front_to(first); }, column);

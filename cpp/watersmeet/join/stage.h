@@ -32,6 +32,10 @@ class Stage {
   // Rows no longer waited for are dropped now and then, so that it costs O(1) per row.
   void commit(TermSet& terms);
 
+  // Drops every row no longer waited for; between changes only.
+  void forget_unneeded(TermSet& terms) { drop_before(waiting.first_row(end()), terms); }
+  // Gives back what stands empty; between changes only.
+  void trim();
   [[nodiscard]] std::size_t bytes() const;
   void save(ByteWriter& writer, const TermSet& terms) const;
   void load(ByteReader& reader, TermSet& terms);
@@ -42,6 +46,8 @@ class Stage {
   ReorderBuffer waiting;
 
  private:
+  void drop_before(Seq first, TermSet& terms);
+
   Seq end_before_ = 0;
 };
 

@@ -133,6 +133,12 @@ bool TermSet::satisfies_from(std::size_t first, const Window& own, Seq own_row, 
   return true;
 }
 
+void TermSet::trim() {
+  for (TermCoding& coding : codings_) {
+    if (coding.interner != nullptr) coding.interner->trim();
+  }
+}
+
 std::size_t TermSet::bytes() const {
   std::size_t total = 0;
   for (const TermCoding& coding : codings_)

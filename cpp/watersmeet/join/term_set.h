@@ -40,6 +40,8 @@ class TermSet {
   [[nodiscard]] bool satisfies_from(std::size_t first, const Window& own, Seq own_row, const Window& other,
                                     Seq other_row, bool own_is_left) const;
 
+  // Gives back memory of values that no row holds any more.
+  void trim();
   [[nodiscard]] std::size_t bytes() const;
   void save(ByteWriter& writer) const;
   void load(ByteReader& reader);

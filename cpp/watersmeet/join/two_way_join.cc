@@ -67,7 +67,9 @@ void TwoWayJoin::begin() {
   for (std::size_t stream = 0; stream < kSides; ++stream) {
     Side& side = *sides_[stream];
     side.stage.begin_change();
-    before_[stream] = {side.watermark, side.newest, side.ended, side.idle, side.counts, directions_[stream]};
+    before_[stream] = {side.watermark, side.newest, side.ended, side.idle, side.counts, directions_[stream], {}};
+    if (measures_ages_) before_[stream].ages = ages_[stream];
+    last_due_[stream] = 0;
     Fresh& fresh = fresh_[stream];
     fresh.first = side.window.end();
     fresh.indexed = false;
@@ -287,8 +289,12 @@ void TwoWayJoin::find_ranges(std::size_t stream) {
     });
     fresh.due = due;
   }
-  directions_[stream].due += fresh.due;
+  const std::uint64_t lost = absent_for_change(stream);
+  directions_[stream].due += fresh.due + lost;
   directions_[stream].done += fresh.due;
+  directions_[stream].lost += lost;
+  last_due_[stream] = fresh.due + lost;
+  if (measures_ages_) sample_probes(stream);
 }
 
 // The same for the rows from number `from` of the change on, up to `to`. Returns: how many pairs they may
@@ -385,6 +391,7 @@ void TwoWayJoin::row_ids(std::size_t stream, const UninitializedVector<Seq>& row
 }
 
 void TwoWayJoin::accept(std::size_t own_stream, Pairs& found) {
+  if (measures_ages_) sample_results(own_stream, found);
   if (plain()) return accept_plain(own_stream, found);
   const Side& own = *sides_[own_stream];
   const Side& other = *sides_[1 - own_stream];
@@ -465,6 +472,7 @@ void TwoWayJoin::commit(Released& out) {
   for (std::size_t stream = 0; stream < kSides; ++stream) {
     sides_[stream]->expire_before(first_alive(stream), terms_);
     sides_[stream]->stage.commit(terms_);
+    drop_absent(stream);
   }
   const std::size_t before = out.left.size();
   release(out);
@@ -483,6 +491,7 @@ void TwoWayJoin::roll_back() {
     side.idle = before.idle;
     side.counts = before.counts;
     directions_[stream] = before.direction;
+    if (measures_ages_) ages_[stream] = before.ages;
   }
   phase_ = kSides;
 }
@@ -572,7 +581,8 @@ void TwoWayJoin::release(Released& out) {
 
 std::size_t TwoWayJoin::bytes() const {
   return sides_[0]->bytes() + sides_[1]->bytes() + terms_.bytes() + hold_.bytes() +
-         timeless_.capacity() * sizeof(Result) + (shared_ == nullptr ? 0 : shared_->bytes());
+         timeless_.capacity() * sizeof(Result) + scratch_bytes() +
+         (shared_ == nullptr ? 0 : shared_->bytes());
 }
 
 RowId TwoWayJoin::first_needed(std::size_t stream) {
@@ -598,6 +608,7 @@ void TwoWayJoin::save(ByteWriter& writer) const {
     writer.put(directions_[stream]);
     writer.put(needed_[stream]);
     writer.put(results_at_look_[stream]);
+    writer.put(ages_[stream]);
   }
   terms_.save(writer);
   for (const auto& side : sides_) side->save(writer, terms_);
@@ -612,6 +623,7 @@ void TwoWayJoin::load(ByteReader& reader) {
     directions_[stream] = reader.get<DirectionCounts>();
     needed_[stream] = reader.get<RowId>();
     results_at_look_[stream] = reader.get<std::uint64_t>();
+    ages_[stream] = reader.get<MatchAges>();
   }
   terms_.load(reader);
   for (const auto& side : sides_) side->load(reader, terms_);

@@ -12,6 +12,7 @@
 //   (1) Each pair is found once, by the member that is processed later.
 //   (2) A row leaves its window only when no row still to come can meet it.
 //   (3) Between commits, results and counters are those of whole changes.
+//   (4) Rows given up early, by evict(), stay due: per direction, due = done + lost.
 // Threads    one caller at a time.
 #pragma once
 
@@ -23,6 +24,7 @@
 
 #include "watersmeet/join/bounds.h"
 #include "watersmeet/join/config.h"
+#include "watersmeet/join/match_ages.h"
 #include "watersmeet/join/shared_probes.h"
 #include "watersmeet/join/side.h"
 #include "watersmeet/join/term_set.h"
@@ -36,6 +38,7 @@ struct DirectionCounts {
   Work work;
   std::uint64_t due = 0;   // pairs within the window's bounds
   std::uint64_t done = 0;  // of these, decided
+  std::uint64_t lost = 0;  // of these, with rows given up for want of memory
 };
 
 // What a change gives back: results as parallel columns of row numbers, and the numbers of late rows.
@@ -81,6 +84,21 @@ class TwoWayJoin {
   void reindex(std::size_t stream, IndexKind kind, MergeKind merge) {
     sides_[stream]->reindex(kind, merge, terms_);
   }
+
+  // Keeps the newest `rows` of a stream's window and gives the others up, though rows to come might meet them; between
+  // changes only. Pairs with them are counted as lost.
+  void evict(std::size_t stream, std::size_t rows);
+  // So many rows of the last batch of `stream`, of times within [first, last], were not pushed; `kept` of it were.
+  void note_thinned(std::size_t stream, std::uint64_t rows, std::uint64_t kept, Timestamp first, Timestamp last);
+  // Measures at which age rows match from the next change on.
+  void measure_ages() { measures_ages_ = true; }
+  [[nodiscard]] const MatchAges& ages(std::size_t stream) const { return ages_[stream]; }
+  // Drops what only waits to be dropped; between changes only.
+  void forget_unneeded();
+  // Gives back memory that stands empty; between changes only. The join's state stays what it is.
+  void trim();
+  // What of bytes() no eviction frees: results held and found, and rows that wait for their turn.
+  [[nodiscard]] std::size_t waiting_bytes() const;
 
   // Process rows in order across streams from the next change on, or as they come.
   void set_synchronised(bool synchronised) { synchronised_ = synchronised || config_.has_count_window(); }
@@ -129,6 +147,7 @@ class TwoWayJoin {
     bool idle = false;
     SideCounts counts;
     DirectionCounts direction;
+    MatchAges ages;
   };
 
   void begin();
@@ -146,6 +165,12 @@ class TwoWayJoin {
   void admit_next(std::size_t stream);
   void prepare_probes();
   void find_ranges(std::size_t stream);
+  [[nodiscard]] Wide age_span(std::size_t window) const;
+  [[nodiscard]] std::uint64_t absent_for(std::size_t stream, Timestamp ts, Seq visible) const;
+  [[nodiscard]] std::uint64_t absent_for_change(std::size_t stream) const;
+  void sample_probes(std::size_t stream);
+  void sample_results(std::size_t own_stream, const Pairs& found);
+  void drop_absent(std::size_t stream);
   [[nodiscard]] std::uint64_t find_ranges(std::size_t stream, std::size_t from, std::size_t to);
   [[nodiscard]] std::size_t serve(const ProbeRun& run, Pairs& found);
   void verify(std::size_t stream, Pairs& found, Work& work) const;
@@ -162,6 +187,7 @@ class TwoWayJoin {
   [[nodiscard]] Wide release_bound() const;
   void release(Released& out);
   void look_for_needed(std::size_t stream);
+  [[nodiscard]] std::size_t scratch_bytes() const;
 
   JoinConfig config_;
   Bounds bounds_;
@@ -175,6 +201,8 @@ class TwoWayJoin {
   bool synchronised_;
   std::array<RowId, kSides> needed_ = {};  // lower bounds of what held results need, from the last look
   std::array<std::uint64_t, kSides> results_at_look_ = {};
+  std::array<MatchAges, kSides> ages_;
+  bool measures_ages_ = false;
 
   // The change under way.
   std::array<Before, kSides> before_;
@@ -185,6 +213,7 @@ class TwoWayJoin {
   std::array<std::vector<Result>, kSides>
       in_step_;                                   // of ordered results, those at the own row's time, by time
   std::array<std::vector<Seq>, kSides> matched_;  // rows in results, where unmatched ones matter
+  std::array<std::uint64_t, kSides> last_due_ = {};  // of the last change
   std::vector<RowId> bad_;
   std::size_t bad_stream_ = 0;
 };

@@ -42,7 +42,14 @@ class ReorderBuffer {
 
   [[nodiscard]] bool empty() const { return next_ == entries_.end(); }
   [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(entries_.end() - next_); }
-  [[nodiscard]] std::size_t bytes() const { return entries_.bytes(); }
+  [[nodiscard]] std::size_t bytes() const {
+    return entries_.bytes() + moved_.capacity() * sizeof(WaitingRow);
+  }
+  // Gives back memory that stands empty; between transactions only.
+  void trim() {
+    entries_.trim();
+    moved_.shrink_to_fit();
+  }
   // The smallest row number waiting; `otherwise` if none is.
   [[nodiscard]] Seq first_row(Seq otherwise) const;
 

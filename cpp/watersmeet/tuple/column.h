@@ -23,6 +23,7 @@ class KeyColumn {
   void drop_front_to(Seq row) { words.drop_front_to(row); }
   void truncate_to(Seq row) { words.truncate_to(row); }
   void reset(Seq row) { words.reset(row); }
+  void trim() { words.trim(); }
   [[nodiscard]] std::size_t bytes() const { return words.bytes(); }
 };
 
@@ -36,6 +37,7 @@ class NumberColumn {
   void drop_front_to(Seq row) { words.drop_front_to(row); }
   void truncate_to(Seq row) { words.truncate_to(row); }
   void reset(Seq row) { words.reset(row); }
+  void trim() { words.trim(); }
   [[nodiscard]] std::size_t bytes() const { return words.bytes(); }
 };
 
@@ -88,6 +90,12 @@ class SetColumn {
     weights.reset(0);
     squares.reset(row);
   }
+  void trim() {
+    starts.trim();
+    items.trim();
+    weights.trim();
+    squares.trim();
+  }
   [[nodiscard]] std::size_t bytes() const {
     return starts.bytes() + items.bytes() + weights.bytes() + squares.bytes();
   }
@@ -130,6 +138,10 @@ class VectorColumn {
   void reset(Seq row) {
     data.reset(row * row_bytes);
     squares.reset(row);
+  }
+  void trim() {
+    data.trim();
+    squares.trim();
   }
   [[nodiscard]] std::size_t bytes() const { return data.bytes() + squares.bytes(); }
 };

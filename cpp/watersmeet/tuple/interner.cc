@@ -1,5 +1,8 @@
 #include "watersmeet/tuple/interner.h"
 
+#include <algorithm>
+#include <bit>
+
 #include "watersmeet/base/check.h"
 #include "watersmeet/base/hash.h"
 
@@ -98,6 +101,26 @@ void Interner::prefetch(std::uint64_t word) const {
 std::size_t Interner::bytes() const {
   return buckets_.capacity() * sizeof(Code) + entries_.capacity() * sizeof(Entry) +
          texts_.capacity() * sizeof(std::string) + free_.capacity() * sizeof(Code) + text_bytes_;
+}
+
+void Interner::trim() {
+  std::size_t size = entries_.size();
+  while (size > 0 && !entries_[size - 1].used) --size;
+  if (size < entries_.size()) {
+    entries_.resize(size);
+    if (bytes_mode_) texts_.resize(size);
+    std::erase_if(free_, [size](Code code) { return code >= size; });
+  }
+  if (entries_.capacity() - size > size / 4 + 64) {
+    entries_.shrink_to_fit();
+    texts_.shrink_to_fit();
+  }
+  if (free_.capacity() - free_.size() > free_.size() / 4 + 64) free_.shrink_to_fit();
+  if (buckets_.size() > 64 && live_ < buckets_.size() / 4) {
+    buckets_.resize(std::bit_ceil(std::max<std::size_t>(64, live_)) / 2);
+    buckets_.shrink_to_fit();
+    grow();
+  }
 }
 
 void Interner::save(ByteWriter& writer) const {

@@ -40,6 +40,9 @@ class Interner {
   // Fills the cache with the bucket of a word about to be interned.
   void prefetch(std::uint64_t word) const;
 
+  // Gives back memory beyond what the values in use, and the codes below theirs, need.
+  void trim();
+
   void save(ByteWriter& writer) const;
   // References start at 0: the rows that hold codes add theirs, then drop_unreferenced() tidies.
   void load(ByteReader& reader);

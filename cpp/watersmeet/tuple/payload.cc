@@ -70,8 +70,11 @@ struct Payload::Piece {
   std::array<const std::uint8_t*, kPiece> valid;
 };
 
-Payload::Payload(std::vector<std::size_t> widths, std::int64_t first)
-    : widths_(std::move(widths)), offsets_(widths_.size()), end_(first) {
+Payload::Payload(std::vector<std::size_t> widths, std::int64_t first, std::size_t chunk_bytes)
+    : widths_(std::move(widths)),
+      offsets_(widths_.size()),
+      chunk_bytes_(chunk_bytes == 0 ? kChunkBytes : chunk_bytes),
+      end_(first) {
   std::vector<std::size_t> order(widths_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, std::greater<>(), [this](std::size_t column) { return widths_[column]; });
@@ -82,8 +85,14 @@ Payload::Payload(std::vector<std::size_t> widths, std::int64_t first)
     stride_ += width;
   }
   stride_ = std::max<std::size_t>((stride_ + 7) / 8 * 8, 8);
-  shift_ = std::max(0, static_cast<int>(std::bit_width(kChunkBytes / stride_)) - 1);
+  shift_ = std::max(0, static_cast<int>(std::bit_width(chunk_bytes_ / stride_)) - 1);
   first_chunk_ = first >> shift_;
+}
+
+// Bytes of a chunk: its records, and room for a wide read behind the last one.
+std::size_t Payload::allocation() const {
+  const std::size_t needed = (stride_ << shift_) + kLine;
+  return (needed + chunk_bytes_ - 1) / chunk_bytes_ * chunk_bytes_;
 }
 
 Payload::Chunk Payload::new_chunk() {
@@ -93,13 +102,13 @@ Payload::Chunk Payload::new_chunk() {
     chunk.valid.clear();
     return chunk;
   }
-  const std::size_t needed = (stride_ << shift_) + kLine;
-  const std::size_t bytes = (needed + kChunkBytes - 1) / kChunkBytes * kChunkBytes;
+  const std::size_t bytes = allocation();
   Chunk chunk;
-  chunk.records.reset(static_cast<std::byte*>(std::aligned_alloc(kChunkBytes, bytes)));
+  chunk.records.reset(
+      static_cast<std::byte*>(std::aligned_alloc(std::min(chunk_bytes_, kChunkBytes), bytes)));
   if (chunk.records == nullptr) throw std::bad_alloc();
   // A small join stays within its first chunk, and needs only the pages that it touches.
-  if (!chunks_.empty()) ::madvise(chunk.records.get(), bytes, MADV_HUGEPAGE);
+  if (!chunks_.empty() && chunk_bytes_ == kChunkBytes) ::madvise(chunk.records.get(), bytes, MADV_HUGEPAGE);
   return chunk;
 }
 
@@ -173,7 +182,15 @@ void Payload::write_nulls(const ArrowArray& batch, std::int64_t from, std::size_
   }
 }
 
-void Payload::truncate(std::int64_t end) { end_ = end; }
+void Payload::truncate(std::int64_t end) {
+  end_ = end;
+  const auto needed = static_cast<std::size_t>(
+      std::max<std::int64_t>(0, ((end + (std::int64_t{1} << shift_) - 1) >> shift_) - first_chunk_));
+  while (chunks_.size() > needed) {
+    if (spare_.size() < 2) spare_.push_back(std::move(chunks_.back()));
+    chunks_.pop_back();
+  }
+}
 
 void Payload::drop_before(std::int64_t row) {
   while (!chunks_.empty() && (first_chunk_ + 1) << shift_ <= std::min(row, end_)) {
@@ -186,8 +203,11 @@ void Payload::drop_before(std::int64_t row) {
 std::size_t Payload::bytes() const {
   const std::size_t rows = chunks_.empty() ? 0 : static_cast<std::size_t>(end_ - first());
   std::size_t marks = 0;
-  for (const Chunk& chunk : chunks_) marks += chunk.valid.size();
-  return rows * stride_ + marks;
+  for (const Chunk& chunk : chunks_) marks += chunk.valid.capacity();
+  const std::size_t chunks = chunks_.size() + spare_.size();
+  // Whole chunks, but for what lies behind the records, which nobody touches.
+  const std::size_t touched = ((stride_ << shift_) + chunk_bytes_ - 1) / chunk_bytes_ * chunk_bytes_;
+  return (chunks > 1 ? chunks * touched : rows * stride_) + marks;
 }
 
 // Notes where the records are, and asks memory for them.

@@ -27,7 +27,8 @@ namespace watersmeet {
 
 class Payload {
  public:
-  Payload(std::vector<std::size_t> widths, std::int64_t first);
+  // chunk_bytes: what is taken and given back at a time, a power of two; 0: a huge page.
+  Payload(std::vector<std::size_t> widths, std::int64_t first, std::size_t chunk_bytes = 0);
 
   // Takes the next rows from a struct array, its children the columns. Throws SchemaError if they are others.
   void append(const ArrowArray& batch);
@@ -35,6 +36,9 @@ class Payload {
   void truncate(std::int64_t end);
   // Rows below this one are not asked for any more.
   void drop_before(std::int64_t row);
+
+  // Gives back chunks kept for reuse.
+  void trim() { spare_.clear(); }
 
   [[nodiscard]] std::size_t columns() const { return widths_.size(); }
   [[nodiscard]] std::size_t bytes() const;
@@ -57,6 +61,7 @@ class Payload {
 
   [[nodiscard]] std::int64_t first() const { return first_chunk_ << shift_; }
   [[nodiscard]] Chunk new_chunk();
+  [[nodiscard]] std::size_t allocation() const;
   void append_stretch(const ArrowArray& batch, std::int64_t from, std::size_t count);
   void write_values(const ArrowArray& batch, std::int64_t from, std::size_t count, std::size_t column,
                     std::byte* record) const;
@@ -69,6 +74,7 @@ class Payload {
   std::vector<std::size_t> widths_;
   std::vector<std::size_t> offsets_;  // of each column's value in a record
   std::size_t stride_ = 0;            // bytes of a record
+  std::size_t chunk_bytes_;           // of an allocation
   int shift_ = 0;                     // a chunk holds 2^shift_ rows
   std::deque<Chunk> chunks_;
   std::vector<Chunk> spare_;

@@ -72,6 +72,15 @@ void Window::truncate(Seq row) {
   while (!basic_windows_.empty() && basic_windows_.back().first >= row) basic_windows_.pop_back();
 }
 
+void Window::trim() {
+  timestamps.trim();
+  joinable.trim();
+  matched.trim();
+  for (Column& column : columns) {
+    std::visit([](auto& values) { values.trim(); }, column);
+  }
+}
+
 void Window::reset(Seq row) {
   timestamps.reset(row);
   joinable.reset(row);
@@ -99,7 +108,7 @@ void Window::load_basic_windows(ByteReader& reader) {
 }
 
 std::size_t Window::bytes() const {
-  std::size_t total = timestamps.bytes() + joinable.bytes() + matched.bytes();
+  std::size_t total = timestamps.bytes() + joinable.bytes() + matched.bytes() + basic_windows_.size() * sizeof(BasicWindow);
   for (const Column& column : columns) {
     total += std::visit([](const auto& values) { return values.bytes(); }, column);
   }

@@ -52,6 +52,8 @@ class Window {
   void drop_before(Seq row);
   // Takes back all rows from `row` on.
   void truncate(Seq row);
+  // Gives back memory that stands empty.
+  void trim();
   // Empties the window; the next row appended gets number `row`.
   void reset(Seq row);
 

@@ -19,6 +19,7 @@ from watersmeet.cost.memory import Shares, split_memory, split_memory_and_rates
 from watersmeet.cost.model import Algorithm, Invalidation, Model, output_rate
 from watersmeet.cost.observed import observed_loads, sampled_share
 from watersmeet.cost.regulate import regulate
+from watersmeet.cost.shrink import AgeCounts, WindowNeed, lost_results, rows_to_keep, share_of_answer
 from watersmeet.cost.unit_costs import (
     STRUCTURES,
     CostCurve,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "STRUCTURES",
+    "AgeCounts",
     "Algorithm",
     "Calibration",
     "CalibrationLine",
@@ -51,6 +53,7 @@ __all__ = [
     "Structure",
     "Switch",
     "UnitCosts",
+    "WindowNeed",
     "WindowShares",
     "Work",
     "calibrate",
@@ -61,12 +64,15 @@ __all__ = [
     "estimate_loads",
     "explain_direction",
     "kind_of",
+    "lost_results",
     "observed_loads",
     "output_rate",
     "predicted_cost",
     "probe_work",
     "regulate",
+    "rows_to_keep",
     "sampled_share",
+    "share_of_answer",
     "split_memory",
     "split_memory_and_rates",
     "split_memory_by_density",

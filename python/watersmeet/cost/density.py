@@ -15,7 +15,7 @@ from watersmeet.cost import _check
 from watersmeet.cost._check import Pair
 from watersmeet.errors import ConfigError
 
-__all__ = ["WindowShares", "split_memory_by_density"]
+__all__ = ["WindowShares", "results_by_density", "split_memory_by_density"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def split_memory_by_density(
     rows: float,
     *,
     densities: tuple[Sequence[float], Sequence[float]],
-    cell: float,
+    cell: float | Pair,
     row_sizes: Pair = (1.0, 1.0),
 ) -> WindowShares:
     """The windows, `rows` together, that give the most results, given how likely rows of each age match.
@@ -63,7 +63,7 @@ def split_memory_by_density(
     rates       rows per second of each stream
     densities   per stream, matches per comparison in each cell of its window, youngest first; the number of
                 cells is the window asked for
-    cell        seconds of age that a cell spans
+    cell        seconds of age that a cell spans, of both windows or of each
     row_sizes   what a row of each stream takes of `rows`, which may so be bytes
 
     Along the memory bound the output is linear but where one of the windows ends at a cell's edge, so those
@@ -71,12 +71,15 @@ def split_memory_by_density(
     """
     rates = _check.pair(rates, argument="rates")
     rows = _check.at_least(rows, 0.0, argument="rows")
-    cell = _check.positive(cell, argument="cell")
+    cells = _check.pair(
+        (cell, cell) if isinstance(cell, int | float) else cell, argument="cell", above_zero=True
+    )
     sizes = _check.pair(row_sizes, argument="row_sizes", above_zero=True)
     if len(densities) != 2:
         raise ConfigError(f"densities={densities!r}: expected two sequences, one per stream")
     first, second = (
-        _earnings(rates, densities[stream], stream=stream, cell=cell, size=sizes[stream]) for stream in (0, 1)
+        _earnings(rates, densities[stream], stream=stream, cell=cells[stream], size=sizes[stream])
+        for stream in (0, 1)
     )
     full = first.of(first.span) + second.of(second.span)
     windows = max(
@@ -86,6 +89,16 @@ def split_memory_by_density(
     earned = _earned(first, second, windows)
     kept_rows = rates[0] * windows[0], rates[1] * windows[1]
     return WindowShares(windows, kept_rows, earned, earned / full if full else 1.0)
+
+
+def results_by_density(
+    rates: Pair, windows: Pair, *, densities: tuple[Sequence[float], Sequence[float]], cells: Pair
+) -> float:
+    """Results per second of windows so many seconds long, given how likely rows of each age match."""
+    first, second = (
+        _earnings(rates, densities[stream], stream=stream, cell=cells[stream], size=1.0) for stream in (0, 1)
+    )
+    return _earned(first, second, windows)
 
 
 def _earnings(rates: Pair, densities: Sequence[float], *, stream: int, cell: float, size: float) -> _Earnings:

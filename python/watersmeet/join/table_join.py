@@ -48,6 +48,8 @@ def join(
     merge: Literal["auto", "heap", "count", "bitmap"] = "auto",
     expiry: Literal["active", "lazy"] = "active",
     basic_window: SpanLike | None = None,
+    memory_limit: int | str | None = None,
+    on_memory: Literal["shrink", "raise"] = "shrink",
     threads: int = 1,
 ) -> pa.Table:
     """Join two tables on a predicate, inside a window of time or rows.
@@ -58,8 +60,9 @@ def join(
     time          the time column, or (left, right): timestamps, or integers in `time_unit`
     output        "columns" of both sides, or "rows": row numbers in the two tables
 
-    The other arguments are those of WindowJoin. Results are ordered by result time (the later of the pair's
-    two), then left row, then right row; the tables need not be sorted.
+    The other arguments are those of WindowJoin; under a memory limit the table's metadata tell, as
+    "watersmeet.recall", the share of the answer that it holds. Results are ordered by result time (the later
+    of the pair's two), then left row, then right row; the tables need not be sorted.
     """
     if (window is None) == (between is None):
         raise ConfigError(f"window={window!r}, between={between!r}: expected exactly one of them")
@@ -81,6 +84,8 @@ def join(
         merge=merge,
         expiry=expiry,
         seed=0,
+        memory_limit=memory_limit,
+        on_memory=on_memory,
         threads=threads,
     )
     tables = [as_table(source, about=name) for source, name in ((left, "left"), (right, "right"))]
@@ -97,13 +102,17 @@ def _join(config: JoinConfig, tables: tuple[pa.Table, pa.Table]) -> pa.Table:
         schema = output_schema(config, shown[0].schema, shown[1].schema)
     whole = any(isinstance(leaf, Where) for leaf in config.leaves)  # a function may look at any column
     left, right = (
-        _Side.of(table if whole else table.select(_unique(stream.time, *needed)), stream)
+        _Side.of(
+            table if whole else table.select(_unique(stream.time, *needed)), stream, limit=config.memory_limit
+        )
         for stream, table, needed in zip(config.streams, tables, columns, strict=True)
     )
     # The core can give results in order, unless rows have other numbers there or come out when they expire.
     in_order = config.how == "inner" and left.order is None and right.order is None
     engine = Engine(replace(config, output="rows", order="filter-order" if in_order else None))
     rows = _run(engine, (left, right))
+    if config.memory_limit is not None:
+        schema = schema.with_metadata({b"watersmeet.recall": str(engine.metrics().recall).encode()})
     if not in_order:
         rows = _ordered(rows, _instants(engine, (left, right)))
     if shown[0] is None or shown[1] is None:
@@ -119,9 +128,10 @@ class _Side:
     times: npt.NDArray[np.int64]  # of the table's own rows, in their own unit; 0 where there is none
     has_time: npt.NDArray[np.bool_] | None  # None: every row has one
     order: Rows | None  # the table's row at each place of the batch; None: as they are
+    chunk_rows: int  # pushed at a time
 
     @classmethod
-    def of(cls, table: pa.Table, stream: Stream) -> _Side:
+    def of(cls, table: pa.Table, stream: Stream, *, limit: int | None) -> _Side:
         batch = as_batch(_shown(table), about=stream.name)
         about = f"stream {stream.name!r}: time column {stream.time!r}"
         column = _time_numbers(batch.column(stream.time), about)
@@ -130,7 +140,7 @@ class _Side:
         order = _sorting(times, has_time)
         if order is not None:
             batch = batch.take(pa.array(order))
-        return cls(batch, times, has_time, order)
+        return cls(batch, times, has_time, order, _chunk_rows(batch, limit))
 
     def table_rows(self, rows: Rows) -> Rows:
         """The table's rows for rows as they were pushed; -1 stays."""
@@ -139,9 +149,17 @@ class _Side:
     def chunk_ends(self) -> list[int]:
         """The latest time up to the end of each chunk, as far as times tell."""
         times = self.times if self.order is None else self.times[self.order]
-        starts = range(0, len(times), _CHUNK_ROWS)
-        highest = [int(times[start : start + _CHUNK_ROWS].max()) for start in starts]
+        starts = range(0, len(times), self.chunk_rows)
+        highest = [int(times[start : start + self.chunk_rows].max()) for start in starts]
         return list(accumulate(highest, max))
+
+
+def _chunk_rows(batch: pa.RecordBatch, limit: int | None) -> int:
+    """Rows to push at a time: many, but under a memory limit few enough to need little of it."""
+    if limit is None or batch.num_rows == 0:
+        return _CHUNK_ROWS
+    row_bytes = 128 + 2 * batch.nbytes / batch.num_rows
+    return max(16, min(_CHUNK_ROWS, int(limit / (32 * row_bytes))))
 
 
 def _unique(*names: str) -> list[str]:
@@ -183,11 +201,11 @@ def _run(engine: Engine, sides: tuple[_Side, _Side]) -> tuple[Rows, Rows]:
         )  # declares its types: the plan is final from the start
     found: tuple[list[Rows], list[Rows]] = ([], [])
     for place, start in _turns(engine, sides):
-        out = engine.push_rows(place, sides[place].batch.slice(start, _CHUNK_ROWS))
-        engine.trim()
-        for rows, more in zip(found, out, strict=True):
+        out = engine.push_rows(place, sides[place].batch.slice(start, sides[place].chunk_rows))
+        for rows, more in zip(found, engine.numbered(out), strict=True):
             rows.append(more)
-    for rows, more in zip(found, engine.finish_rows(), strict=True):
+        engine.settle()
+    for rows, more in zip(found, engine.numbered(engine.finish_rows()), strict=True):
         rows.append(more)
     left, right = (own.table_rows(np.concatenate(rows)) for own, rows in zip(sides, found, strict=True))
     return left, right
@@ -201,7 +219,7 @@ def _turns(engine: Engine, sides: tuple[_Side, _Side]) -> list[tuple[int, int]]:
         for place, side in enumerate(sides)
         for number, end in enumerate(side.chunk_ends())
     ]
-    return [(place, number * _CHUNK_ROWS) for _, place, number in sorted(chunks)]
+    return [(place, number * sides[place].chunk_rows) for _, place, number in sorted(chunks)]
 
 
 def _multipliers(engine: Engine) -> tuple[int, int]:

@@ -39,7 +39,10 @@ class WindowJoin:
     merge          for inverted indexes: "auto", "heap", "count" or "bitmap"
     expiry         "active": rows leave their window at once; "lazy": when it pays
     threads        on how many threads rows look for partners; results and their order are the same for any
-    memory_limit   with AdaptiveOrder: bytes that held results may take before Sync-Filter takes over
+    memory_limit   bytes, or text such as "512MiB", that all the join keeps may take: windows, indexes,
+                   payload, strings, rows and results that wait; with AdaptiveOrder, half of it for the latter
+    on_memory      "shrink": windows that do not fit give up the rows least likely to match, metrics.recall
+                   estimates what that costs; "raise": MemoryLimitError, and the batch is not taken
     clock          seconds by which streams are idle and responses counted, such as time.monotonic; None:
                    the arrival times of push(at=), or else the newest timestamp seen
 
@@ -65,6 +68,7 @@ class WindowJoin:
         expiry: Literal["active", "lazy"] = "active",
         threads: int = 1,
         memory_limit: int | str | None = None,
+        on_memory: Literal["shrink", "raise"] = "shrink",
         seed: int = 0,
         clock: Clock | None = None,
     ) -> None:
@@ -84,6 +88,7 @@ class WindowJoin:
             seed=seed,
             shed=shed,
             memory_limit=memory_limit,
+            on_memory=on_memory,
             threads=threads,
         )
         check_shed(config, config.shed)

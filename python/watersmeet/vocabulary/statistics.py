@@ -47,10 +47,11 @@ class StreamStatistics:
     rows: int = 0  # pushed, whatever became of them
     bad_rows: int = 0  # null timestamp: match nothing
     late_rows: int = 0  # later than the lateness allows: not joined
-    dropped_rows: int = 0  # lost to a full input buffer
+    dropped_rows: int = 0  # lost to a full input buffer, or to a memory limit
     window_rows: int = 0  # in the window now
     window_bytes: int = field(default=0, compare=False)  # join columns, index and payload of these
     expired_rows: int = 0  # left the window
+    evicted_rows: int = 0  # left it early, for want of memory
     pending_rows: int = 0  # wait in the reorder or input buffer
     watermark: int | None = None  # rows up to here are in the window or past it; in the join's time unit
     idle: bool = False  # silent for its idle_timeout: holds nobody back
@@ -69,6 +70,7 @@ class DirectionStatistics:
     due: int = 0  # pairs that the full answer asks to be decided
     done: int = 0  # of these, decided: compared, or ruled out by an index
     shed: int = 0  # of these, given up for the budget
+    lost: int = 0  # of these, with rows given up for want of memory: due = done + shed + lost
     recall: Estimate = Estimate(1.0, 1.0, 1.0)  # share of this direction's part of the full answer
     fractions: Mapping[str, float] = field(default_factory=dict)  # of the due pairs decided, by type of row
     cell_densities: tuple[float | None, ...] = ()  # matches per pair decided, by age; None: none decided

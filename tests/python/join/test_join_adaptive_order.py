@@ -87,7 +87,7 @@ def test_metrics_and_explanation_tell_the_way_in_force() -> None:
 
 
 def test_hold_buffer_above_the_memory_limit_falls_back_to_sync_filter_and_says_so() -> None:
-    join = _join(ORDER, memory_limit="12kB")
+    join = _join(ORDER, memory_limit="256KiB")  # half of it for held results
     arrivals = _arrivals(5, [QUIET, BUSY, BUSY])
     given = []
     for number, (name, time) in enumerate(arrivals):
@@ -96,12 +96,13 @@ def test_hold_buffer_above_the_memory_limit_falls_back_to_sync_filter_and_says_s
     last = arrivals[-1][1]
     for second in range(1, 9):  # b stalls, a goes on: results pile up
         for tenth in range(10):
-            given.append(join.push("a", _batch(last + second + tenth / 10, tenth % 5)))
+            rows = [_batch(last + second + tenth / 10, tenth % 5)] * 8
+            given.append(join.push("a", pa.concat_tables(rows)))
     assert join.metrics.order in ("draining", "sync-filter")
     assert (
-        "memory_limit=12000" in [choice.why for choice in join.metrics.decisions if "to " in choice.what][-1]
+        "memory_limit=131072" in [choice.why for choice in join.metrics.decisions if "to " in choice.what][-1]
     )
-    assert "memory_limit=12000" in join.metrics.why_waiting()
+    assert "memory_limit=131072" in join.metrics.why_waiting()
     given.append(join.finish())
     pairs = {pair for out in given for pair in zip(*out.to_pydict().values(), strict=True)}
     assert len(pairs) == sum(out.num_rows for out in given)
@@ -110,8 +111,8 @@ def test_hold_buffer_above_the_memory_limit_falls_back_to_sync_filter_and_says_s
 def test_memory_limit_is_read_and_refused_in_words() -> None:
     with pytest.raises(wm.ConfigError, match="memory_limit='much'"):
         _join(ORDER, memory_limit="much")
-    with pytest.raises(wm.ConfigError, match="AdaptiveOrder"):
-        _join("filter-order", memory_limit="1GB")
+    with pytest.raises(wm.ConfigError, match="expected at least 262,144 bytes"):
+        _join("filter-order", memory_limit="12kB")
 
 
 def test_differential_restored_join_decides_and_gives_what_the_original_does() -> None:

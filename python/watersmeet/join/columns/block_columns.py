@@ -31,10 +31,13 @@ class _Block:
 class BlockColumns:
     """Rows of some columns, in blocks by first row."""
 
-    def __init__(self, schema: pa.Schema, first: int) -> None:
+    def __init__(self, schema: pa.Schema, first: int, *, most_bytes: int | None = None) -> None:
+        """`most_bytes`, of a block: under a memory limit, where buffers shared with others are copied too."""
         self._kinds = schema.types
         self._end = first
         self._blocks: list[_Block] = []
+        self._most_bytes = _MOST_BYTES if most_bytes is None else most_bytes
+        self._is_limited = most_bytes is not None
 
     @property
     def bytes(self) -> int:
@@ -44,6 +47,8 @@ class BlockColumns:
     def append(self, columns: Sequence[pa.Array], rows: int) -> None:
         """Add the next rows as a block."""
         if rows:
+            if self._is_limited:
+                columns = [_owned(column) for column in columns]
             self._blocks.append(_Block(self._end, rows, tuple(columns), _bytes(columns)))
             self._end += rows
 
@@ -60,7 +65,9 @@ class BlockColumns:
         """
         blocks = self._blocks
         while (
-            len(blocks) > 1 and blocks[-2].rows < 2 * blocks[-1].rows and _may_merge(blocks[-2], blocks[-1])
+            len(blocks) > 1
+            and blocks[-2].rows < 2 * blocks[-1].rows
+            and self._may_merge(blocks[-2], blocks[-1])
         ):
             before, last = blocks[-2:]
             try:
@@ -68,6 +75,9 @@ class BlockColumns:
             except MemoryError:
                 return
             blocks[-2:] = [_Block(before.first, before.rows + last.rows, tuple(columns), _bytes(columns))]
+
+    def _may_merge(self, one: _Block, two: _Block) -> bool:
+        return one.rows + two.rows <= _MOST_ROWS and one.bytes + two.bytes <= self._most_bytes
 
     def drop_before(self, row: int) -> None:
         """Give back the blocks that lie before this row."""
@@ -150,8 +160,11 @@ def _in_order(pieces: list[pa.Array], back: pa.Array | None) -> Any:
     return whole.take(back)
 
 
-def _may_merge(one: _Block, two: _Block) -> bool:
-    return one.rows + two.rows <= _MOST_ROWS and one.bytes + two.bytes <= _MOST_BYTES
+def _owned(column: pa.Array) -> pa.Array:
+    """The column in buffers that hold little else; a slice would keep all that it was cut from."""
+    if column.get_total_buffer_size() <= column.nbytes + column.nbytes // 4 + 1024:
+        return column
+    return pa.concat_arrays([column, column.slice(0, 0)])
 
 
 def _bytes(columns: Sequence[pa.Array]) -> int:

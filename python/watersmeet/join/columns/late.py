@@ -30,6 +30,20 @@ class LateRows:
             self._tables.append(_picked(*self._unpicked[0]))
             del self._unpicked[0]
 
+    @property
+    def bytes(self) -> int:
+        """Memory held by these rows."""
+        return sum(table.nbytes for table in self._tables)
+
+    def keep_at_most(self, most_bytes: int) -> None:
+        """Forget the oldest ones beyond so many bytes."""
+        while len(self._tables) > 1 and self.bytes > most_bytes:
+            del self._tables[0]
+        if self.bytes > most_bytes:
+            only = self._tables[0]
+            kept = int(only.num_rows * most_bytes / only.nbytes)
+            self._tables = [pa.concat_tables([only.slice(only.num_rows - kept)]).combine_chunks()]
+
     def table(self, schema: pa.Schema | None) -> pa.Table:
         """What is kept; `schema` is the stream's, None before it is known."""
         self._pick()

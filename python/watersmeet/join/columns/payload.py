@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,9 @@ from watersmeet.join.columns.layouts import gatherable_type, rewritten
 __all__ = ["PayloadStore", "Rows"]
 
 Rows = npt.NDArray[np.int64]
+
+_PIECES: Final = 64  # in which payload that fills a memory limit is kept
+_HUGE_PAGE: Final = 1 << 21
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,10 @@ class _Column:
 class PayloadStore:
     """Rows [first, end) of some columns of one stream."""
 
-    def __init__(self, schema: pa.Schema, names: Sequence[str], *, about: str, first: int = 0) -> None:
+    def __init__(
+        self, schema: pa.Schema, names: Sequence[str], *, about: str, first: int = 0, limit: int | None = None
+    ) -> None:
+        """`limit`: the join's memory limit, which makes pieces small enough to be given back one by one."""
         self._about = about
         self._columns = [_column(schema, name) for name in names]
         fields = [schema.field(c.place).with_type(c.kept) for c in self._columns]
@@ -48,8 +55,14 @@ class PayloadStore:
         for column, field in zip(self._columns, fields, strict=True):
             (boxed if column.width is None else fixed).append(field)
         widths = [c.width for c in self._columns if c.width is not None]
-        self._fixed = _native.PayloadColumns(widths, first=first) if fixed else None
-        self._blocks = BlockColumns(pa.schema(boxed), first) if boxed else None
+        self._fixed = (
+            _native.PayloadColumns(widths, first=first, chunk_bytes=_chunk(limit)) if fixed else None
+        )
+        self._blocks = (
+            BlockColumns(pa.schema(boxed), first, most_bytes=None if limit is None else limit // _PIECES)
+            if boxed
+            else None
+        )
         self._fixed_schema = pa.schema(fixed)
         self._outbox = _native.Outbox()
         self._head = self._before = self._end = first  # _before: the end before the last append
@@ -74,6 +87,11 @@ class PayloadStore:
         """Memory held for these rows."""
         held = 0 if self._fixed is None else self._fixed.bytes
         return held + (0 if self._blocks is None else self._blocks.bytes)
+
+    def trim(self) -> None:
+        """Give back what is only kept to be used again."""
+        if self._fixed is not None:
+            self._fixed.trim()
 
     def read_from(self, schema: pa.Schema) -> None:
         """From now on batches have these columns, the kept ones among them, in another order."""
@@ -164,6 +182,13 @@ class PayloadStore:
             return rewritten(array, column.kept)
         except pa.ArrowException as error:
             raise SchemaError(f"{self._about}: column {column.name!r}: {error}") from error
+
+
+def _chunk(limit: int | None) -> int:
+    """Bytes of a chunk of the core's; 0: its own choice."""
+    if limit is None or limit // _PIECES >= _HUGE_PAGE:
+        return 0
+    return 1 << max(12, (limit // _PIECES).bit_length() - 1)
 
 
 def _column(schema: pa.Schema, name: str) -> _Column:

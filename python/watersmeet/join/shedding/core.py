@@ -128,6 +128,32 @@ class SheddingCore:
         counted["policy"] = self.policy_name
         return counted
 
+    @property
+    def memory_bytes(self) -> int:
+        """As the exact core."""
+        return int(self._native.memory_bytes)
+
+    def set_room(self, room: int, *, may_evict: bool) -> None:
+        """As the exact core."""
+        self._native.set_room(room, may_evict=may_evict)
+
+    def evict(self, side: int, rows: int) -> None:
+        """As the exact core."""
+        self._native.evict(side, rows)
+
+    def note_thinned(self, side: int, rows: int, *, kept: int, first: int, last: int) -> None:
+        """As the exact core."""
+        self._native.note_thinned(side, rows, kept=kept, first=first, last=last)
+
+    def trim(self) -> None:
+        """As the exact core."""
+        self._native.trim()
+
+    def tallies(self) -> list[dict[str, Any]]:
+        """Pairs decided and matches per direction, by type of row and cell of age, and how many cells."""
+        tallies = self._native.statistics()["tallies"]
+        return [{**tally, "cells": np.asarray(tally["due"]).size // len(self._types)} for tally in tallies]
+
     def snapshot(self) -> bytes:
         """The core and the policy's memory as bytes."""
         return self._remembered() + bytes(self._native.snapshot())

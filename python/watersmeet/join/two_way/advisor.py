@@ -29,7 +29,7 @@ from watersmeet.join.two_way.config import JoinConfig
 from watersmeet.join.two_way.split import Split
 from watersmeet.vocabulary import Metrics, Span
 
-__all__ = ["Change", "IndexAdvisor"]
+__all__ = ["Change", "IndexAdvisor", "met_spans"]
 
 _LOOK_EVERY_ROWS: Final = 8_192
 _FEWEST_PROBES: Final = 256  # in a direction, before its counters say anything
@@ -58,7 +58,7 @@ class IndexAdvisor:
         self._names = config.names
         # A join that sheds has budgets counted in its index's own units; they must not change under it.
         self._active = self.kind in _CHOOSABLE and not all(self.asked) and config.shed is None
-        self._spans = _spans(config)
+        self._spans = met_spans(config)
         self._wanted = list(division.index)
         self._rows = 0
         self._next_look = _LOOK_EVERY_ROWS
@@ -143,7 +143,7 @@ class IndexAdvisor:
         return (best.index, switch.reason) if switch.worthwhile else None
 
 
-def _spans(config: JoinConfig) -> tuple[Span, Span]:
+def met_spans(config: JoinConfig) -> tuple[Span, Span]:
     """How long rows of each stream can be met."""
     if config.between is not None:
         low, high = (bound.amount for bound in config.between)

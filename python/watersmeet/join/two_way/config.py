@@ -8,7 +8,6 @@ from typing import Any, Final, Literal, TypeAlias, cast
 
 from watersmeet.errors import ConfigError
 from watersmeet.vocabulary import (
-    AdaptiveOrder,
     Lateness,
     Order,
     Predicate,
@@ -20,10 +19,11 @@ from watersmeet.vocabulary import (
     parse_span,
 )
 
-__all__ = ["How", "Index", "JoinConfig", "Output", "checked_config", "pair_of"]
+__all__ = ["How", "Index", "JoinConfig", "OnMemory", "Output", "checked_config", "pair_of"]
 
 How: TypeAlias = Literal["inner", "left", "right", "full", "semi", "anti"]
 Output: TypeAlias = Literal["columns", "rows"]
+OnMemory: TypeAlias = Literal["shrink", "raise"]
 Index: TypeAlias = Literal["auto", "scan", "hash", "inverted", "inverted-by-id"]
 
 HOWS: Final = ("inner", "left", "right", "full", "semi", "anti")
@@ -31,6 +31,8 @@ OUTPUTS: Final = ("columns", "rows")
 INDEXES: Final = ("auto", "scan", "hash", "inverted", "inverted-by-id")
 MERGES: Final = ("auto", "heap", "count", "bitmap")
 EXPIRIES: Final = ("active", "lazy")
+ON_MEMORY: Final = ("shrink", "raise")
+SMALLEST_LIMIT: Final = 1 << 18  # an empty join takes about a tenth of it
 MOST_THREADS: Final = 256
 
 
@@ -52,6 +54,7 @@ class JoinConfig:
     seed: int
     shed: Shed | None = None
     memory_limit: int | None = None
+    on_memory: OnMemory = "shrink"
     metered: bool = False  # the budget is set anew before each micro-batch (metered_join.py)
     threads: int = 1
     share_all: bool = False  # tests: divide every change among the threads, however small
@@ -104,6 +107,7 @@ def checked_config(
     seed: object,
     shed: object = None,
     memory_limit: object = None,
+    on_memory: object = "shrink",
     threads: object = 1,
 ) -> JoinConfig:
     """The arguments as a value, or ConfigError naming the first that has no meaning."""
@@ -130,7 +134,8 @@ def checked_config(
         expiry=_one_of(expiry, EXPIRIES, "expiry"),
         seed=seed,
         shed=_shed(shed),
-        memory_limit=_memory_limit(memory_limit, order),
+        memory_limit=None if memory_limit is None else _memory_limit(memory_limit),
+        on_memory=cast("OnMemory", _one_of(on_memory, ON_MEMORY, "on_memory")),
         threads=_threads(threads),
     )
     _refuse_what_is_to_come(config)
@@ -206,15 +211,11 @@ def _basic_window(value: object) -> Span | None:
     return span
 
 
-def _memory_limit(value: object, order: object) -> int | None:
-    if value is None:
-        return None
-    if not isinstance(order, AdaptiveOrder):
-        raise ConfigError(
-            f"memory_limit={value!r}: in this version it bounds the results that wm.AdaptiveOrder holds back;"
-            f" expected None with order={order!r}"
-        )
-    return parse_bytes(value, argument="memory_limit")
+def _memory_limit(value: object) -> int:
+    limit = parse_bytes(value, argument="memory_limit")
+    if limit < SMALLEST_LIMIT:
+        raise ConfigError(f"memory_limit={value!r}: expected at least {SMALLEST_LIMIT:,} bytes")
+    return limit
 
 
 def _threads(value: object) -> int:
@@ -224,6 +225,11 @@ def _threads(value: object) -> int:
 
 
 def _refuse_what_is_to_come(config: JoinConfig) -> None:
+    if config.memory_limit is not None and config.on_memory == "shrink" and config.how != "inner":
+        raise ConfigError(
+            f"memory_limit={config.memory_limit} with how={config.how!r}: a window that shrinks forgets rows"
+            " that may still match, so nobody could say which stay unmatched; expected on_memory='raise'"
+        )
     if config.shed is not None and config.threads > 1:
         raise ConfigError(
             f"threads={config.threads} with shed=: a join that sheds runs on one thread; expected 1"

@@ -54,6 +54,7 @@ _OPTIONS: Final = (
     "expiry",
     "seed",
     "memory_limit",
+    "on_memory",
 )
 
 

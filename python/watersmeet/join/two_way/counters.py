@@ -25,6 +25,9 @@ def metrics_of(engine: Engine) -> Metrics:
             directions=(DirectionStatistics(), DirectionStatistics()),
             **facts,
         )
+    recall = counted.get("recall", Estimate.exactly(1.0))
+    if engine.memory is not None and engine.memory.may_shrink:
+        recall = _with_memory(engine, counted, recall)
     streams: list[StreamStatistics] = []
     for name, stream, payload in zip(names, counted["streams"], payload_bytes, strict=True):
         window_bytes = stream.pop("window_bytes") + payload
@@ -35,11 +38,24 @@ def metrics_of(engine: Engine) -> Metrics:
         streams=tuple(streams),
         directions=tuple(DirectionStatistics(**direction) for direction in counted["directions"]),
         held_results=counted["held"],
-        memory_bytes=counted["bytes"] + sum(payload_bytes),
-        recall=counted.get("recall", Estimate.exactly(1.0)),
+        memory_bytes=counted["bytes"] + sum(payload_bytes) + engine.kept_bytes(),
+        recall=recall,
         held_bytes=counted.get("held_bytes", 0),
         **facts,
     )
+
+
+def _with_memory(engine: Engine, counted: dict[str, Any], recall: Estimate) -> Estimate:
+    """The share that came out of what rows given up for memory left; that of each direction is set."""
+    assert engine.memory is not None
+    whole, *directions = engine.memory.recall(engine, counted)
+    for direction, left in zip(counted["directions"], directions, strict=True):
+        direction["recall"] = _product(direction.get("recall", Estimate.exactly(1.0)), left)
+    return _product(recall, whole)
+
+
+def _product(one: Estimate, two: Estimate) -> Estimate:
+    return Estimate(one.value * two.value, one.low * two.low, one.high * two.high)
 
 
 def _timing(engine: Engine, side: int) -> dict[str, Any]:

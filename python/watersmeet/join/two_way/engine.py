@@ -14,17 +14,20 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from watersmeet.errors import WatersmeetError
+from watersmeet.errors import MemoryLimitError, WatersmeetError
 from watersmeet.join.columns.inputs import as_batch
 from watersmeet.join.columns.instants import in_unit, instant
 from watersmeet.join.columns.late import LateRows
 from watersmeet.join.columns.payload import PayloadStore, Rows
 from watersmeet.join.columns.schema import StreamSchema
+from watersmeet.join.memory.keeper import MemoryKeeper
+from watersmeet.join.memory.numbering import Numbering, kept_places
 from watersmeet.join.shedding.build import shedding_extra
 from watersmeet.join.timing.ordering import windows_in_seconds
 from watersmeet.join.timing.pace import Clock, Pace, Progress, paced
-from watersmeet.join.two_way.advisor import IndexAdvisor
+from watersmeet.join.two_way.advisor import IndexAdvisor, met_spans
 from watersmeet.join.two_way.config import JoinConfig
 from watersmeet.join.two_way.counters import metrics_of
 from watersmeet.join.two_way.setup import Adjusted, Advanced, Call, Pushed, Setup, extended, first_setup
@@ -57,6 +60,9 @@ class Engine:
         self.owed: tuple[Rows, Rows] | None = None  # results that could not be gathered when they came
         self.advisor = IndexAdvisor(config, self.division)
         self.stopwatch = Stopwatch()
+        limit = config.memory_limit
+        self.memory = None if limit is None else MemoryKeeper(limit, may_shrink=config.on_memory == "shrink")
+        self.numberings = (Numbering(), Numbering())
         self.pace: Pace | None = None
         if config.shed is None:  # a join under a budget keeps its own time
             self.pace = paced(
@@ -64,13 +70,14 @@ class Engine:
                 config.order,
                 clock=clock,
                 windows_s=windows_in_seconds(config.streams, config.between),
-                memory_limit=config.memory_limit,
+                # Held results may take half of the memory; the windows that they come from need the rest.
+                memory_limit=None if limit is None else limit // 2,
             )
 
     def push(self, side: int, source: Any, *, at: float | None = None) -> pa.Table:
         """Take a batch and give the results that it releases; an error leaves everything as it was."""
         if self.pace is None:
-            if self.setup.gives_pairs:
+            if self.memory is None and self.setup.gives_pairs:
                 return self._push_pairs(side, source)
             return self._released(self.push_rows(side, source, at=at))
         batch = as_batch(source, about="batch")
@@ -225,12 +232,81 @@ class Engine:
         """The core's counters; None before there is a core."""
         return None if self.setup.core is None else self.setup.core.statistics()
 
+    def kept_bytes(self) -> int:
+        """Memory held outside the core and its payload: late rows, and batches remembered."""
+        return sum(late.bytes for late in self.late) + self.log_bytes
+
     def payload_bytes(self) -> tuple[int, int]:
         """Memory held for each stream's payload."""
         left, right = (0 if store is None else store.bytes for store in self.setup.stores)
         return left, right
 
+    @property
+    def log_bytes(self) -> int:
+        """Memory held by remembered batches."""
+        return sum(call.batch.nbytes for call in self.log or () if isinstance(call, Pushed))
+
+    def window_rows(self) -> tuple[int, int]:
+        """Rows in each window."""
+        left, right = self.setup.core.statistics()["streams"]
+        return left["window_rows"], right["window_rows"]
+
+    def window_bytes(self) -> tuple[int, int]:
+        """Memory of each window with its index and payload."""
+        streams, payload = self.setup.core.statistics()["streams"], self.payload_bytes()
+        return streams[0]["window_bytes"] + payload[0], streams[1]["window_bytes"] + payload[1]
+
+    def arrivals(self) -> tuple[int, int, float]:
+        """Rows of each stream so far, and seconds of stream time since the first."""
+        metrics = self.metrics()
+        return metrics.streams[0].rows, metrics.streams[1].rows, self.stream_s(metrics)
+
+    def window_spans_s(self, rates: tuple[float, float]) -> tuple[float, float]:
+        """How many seconds of each stream can be met, at these rates."""
+        first, second = (
+            span.seconds if span.rows is None else span.rows / rate if rate else 0.0
+            for span, rate in zip(met_spans(self.config), rates, strict=True)
+        )
+        return first, second
+
+    def numbered(self, rows: tuple[Rows, Rows]) -> tuple[Rows, Rows]:
+        """Rows of results in their users' numbers."""
+        left, right = (numbering.original(own) for numbering, own in zip(self.numberings, rows, strict=True))
+        return left, right
+
     def _push(self, side: int, batch: pa.RecordBatch, at: float | None) -> tuple[Rows, Rows]:
+        memory, rows = self.memory, batch.num_rows
+        if memory is None or rows == 0:
+            return self._push_all(side, batch, at)
+        kept = memory.kept_of(self, side, batch)
+        try:
+            if kept == rows:
+                found = self._push_all(side, batch, at)
+            else:
+                found = self._push_thinned(side, batch, kept, at)
+        except MemoryLimitError as error:
+            raise memory.refusal(self, side, rows, error) from None
+        return found
+
+    def _push_thinned(
+        self, side: int, batch: pa.RecordBatch, kept: int, at: float | None
+    ) -> tuple[Rows, Rows]:
+        """Push some rows of a batch; the others are counted, and their time has come as if they were in."""
+        setup, rows, start = self.setup, batch.num_rows, self.pushed[side]
+        intake, plan = setup.intakes[side], setup.plan
+        assert intake is not None  # the schema is known
+        assert plan is not None
+        times = pc.min_max(intake.core_batch(batch).column(0).cast(pa.int64())).as_py()
+        if times["min"] is None:
+            times = {"min": 0, "max": 0}
+        first, last = (times[end] * plan.multipliers[side] for end in ("min", "max"))
+        chosen = batch.take(pa.array(kept_places(rows, kept)))
+        found = self._push_all(side, chosen, at) if kept else setup.core.advance(side, last, setup.keep)
+        setup.core.note_thinned(side, rows - kept, kept=kept, first=first, last=last)
+        self.numberings[side].thinned(start, rows, kept)
+        return found
+
+    def _push_all(self, side: int, batch: pa.RecordBatch, at: float | None) -> tuple[Rows, Rows]:
         setup = self.setup
         intake, store = setup.intakes[side], setup.stores[side]
         assert intake is not None  # the schema is known
@@ -240,9 +316,11 @@ class Engine:
         extra = {} if self.config.shed is None else shedding_extra(self.config, side, batch, at)
         started = self.stopwatch.start(side)
         if store is None:
+            if self.memory is not None:
+                self.memory.let_in(self)
             left, right, late = setup.core.push(side, core_batch, setup.keep, **extra)
         else:
-            left, right, late = _push_with_payload(setup, side, batch, core_batch, store, extra)
+            left, right, late = self._push_with_payload(side, batch, core_batch, store, extra)
         self._took(side, batch, core_batch, late, started)
         if self.log is not None and not setup.is_decided:
             self.log.append(Pushed(side, batch.select(intake.names), extra))
@@ -287,9 +365,32 @@ class Engine:
         if started is not None:
             self.stopwatch.stop(side, started, batch=core_batch, step_ns=self.setup.step_ns(side))
         if late is not None and len(late):
-            self.late_rows[side].extend(late.tolist())
+            self.late_rows[side].extend(self.numberings[side].original(late).tolist())
             if self.config.streams[side].on_late == "keep":
                 self.late[side].keep(batch, late - first)
+
+    def _push_with_payload(
+        self,
+        side: int,
+        batch: pa.RecordBatch,
+        core_batch: pa.RecordBatch,
+        store: PayloadStore,
+        extra: dict[str, Any],
+    ) -> tuple[Rows, Rows, Rows | None]:
+        """Push with the batch's payload in its store before, since a function may be asked about its rows."""
+        core, keep = self.setup.core, self.setup.keep
+        try:
+            store.append(batch)
+            if self.memory is not None:
+                self.memory.let_in(self)
+            found: tuple[Rows, Rows, Rows | None] = core.push(side, core_batch, keep, **extra)
+        except BaseException:
+            store.rollback()
+            if self.memory is not None:
+                store.trim()
+            raise
+        store.commit()
+        return found
 
     def metrics(self) -> Metrics:
         """The counters as users read them."""
@@ -302,6 +403,9 @@ class Engine:
 
     def _look_at_indexes(self) -> None:
         metrics = self.metrics()
+        # Two indexes stand beside each other while one is built.
+        if self.memory is not None and 2 * metrics.memory_bytes > self.memory.limit:
+            return
         self.advisor.consider(self.setup.core, metrics, elapsed_s=self.stream_s(metrics))
 
     def trim(self) -> None:
@@ -310,6 +414,9 @@ class Engine:
         for side, store in enumerate(setup.stores):
             if store is not None:
                 store.drop_before(setup.core.first_needed(side))
+        for side, numbering in enumerate(self.numberings):
+            if not numbering.is_plain:
+                numbering.forget_before(setup.core.first_needed(side))
 
     def _released(self, rows: tuple[Rows, Rows]) -> pa.Table:
         """The results as a table. The core has given them away: if they cannot be gathered, they are owed."""
@@ -317,7 +424,8 @@ class Engine:
         if self.owed is not None:
             rows = _together(self.owed, rows)
         try:
-            out = setup.results.table(rows, setup.stores)
+            named = self.numbered(rows) if self.config.output == "rows" else rows
+            out = setup.results.table(named, setup.stores)
         except BaseException as error:
             self.owed = rows
             if self.is_finished or not isinstance(error, MemoryError):
@@ -325,8 +433,14 @@ class Engine:
             warnings.warn(_OWED.format(len(rows[0])), RuntimeWarning, stacklevel=4)
             return setup.results.table((NO_ROWS, NO_ROWS), setup.stores)
         self.owed = None
-        self.trim()
+        self.settle(given=out)
         return out
+
+    def settle(self, *, given: pa.Table | None = None) -> None:
+        """The results of a change are out: give back what nothing needs any more, and what does not fit."""
+        self.trim()
+        if self.memory is not None:
+            self.memory.settle(self, given=0 if given is None else given.nbytes)
 
     def _is_log_too_long(self, side: int) -> bool:
         """Whether most rows remembered have left the window: the log would grow without bound."""
@@ -336,25 +450,6 @@ class Engine:
     def _refuse_if_finished(self, call: str) -> None:
         if self.is_finished:
             raise WatersmeetError(f"{call}() after finish(): this join has ended")
-
-
-def _push_with_payload(
-    setup: Setup,
-    side: int,
-    batch: pa.RecordBatch,
-    core_batch: pa.RecordBatch,
-    store: PayloadStore,
-    extra: dict[str, Any],
-) -> tuple[Rows, Rows, Rows | None]:
-    """Push with the batch's payload in its store before, since a function may be asked about its rows."""
-    try:
-        store.append(batch)
-        found: tuple[Rows, Rows, Rows | None] = setup.core.push(side, core_batch, setup.keep, **extra)
-    except BaseException:
-        store.rollback()
-        raise
-    store.commit()
-    return found
 
 
 def _with_unmatched(found: tuple[Rows, Rows], side: int, rows: Rows) -> tuple[Rows, Rows]:

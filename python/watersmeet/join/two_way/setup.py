@@ -196,7 +196,12 @@ def _store(
     if old is not None and old.schema.names == names:
         return old
     pushed = [call.batch for call in log or () if isinstance(call, Pushed) and call.side == side]
-    store = PayloadStore(pushed[0].schema if pushed else schema.schema, names, about=schema.about)
+    store = PayloadStore(
+        pushed[0].schema if pushed else schema.schema,
+        names,
+        about=schema.about,
+        limit=config.memory_limit,
+    )
     for batch in pushed:
         store.append(batch)
         store.commit()

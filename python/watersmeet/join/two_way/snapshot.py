@@ -34,7 +34,10 @@ def snapshot(engine: Engine) -> bytes:
         "finished": engine.is_finished,
         "pushed": engine.pushed,
         "owed": None if engine.owed is None else [rows.tolist() for rows in engine.owed],
+        "first_ns": engine.stopwatch.first_ns,
+        "numberings": [numbering.plain() for numbering in engine.numberings],
         "late_rows": [list(rows) for rows in engine.late_rows],
+        "memory": None if engine.memory is None else engine.memory.plain(),
         "pace": None if engine.pace is None else engine.pace.plain(),
         "first": [None if store is None else store.first for store in engine.setup.stores],
         "calls": None if engine.log is None else [_plain_call(call) for call in engine.log],
@@ -84,6 +87,11 @@ def _engine(header: dict[str, Any], sections: list[bytes], clock: Clock | None) 
         engine.owed = (np.array(header["owed"][0], np.int64), np.array(header["owed"][1], np.int64))
     if engine.pace is not None:
         engine.pace.resume(header["pace"])
+    engine.stopwatch.first_ns = header["first_ns"]
+    for numbering, plain in zip(engine.numberings, header["numberings"], strict=True):
+        numbering.resume(plain)
+    if engine.memory is not None:
+        engine.memory.resume(header["memory"])
     engine.is_finished, engine.pushed = header["finished"], header["pushed"]
     left, right, core, left_store, right_store, left_late, right_late, *pushes = sections
     engine.late = (_late(left_late), _late(right_late))
@@ -116,7 +124,7 @@ def _restore_setup(
             kept.append(None)
             continue
         names = store_names(config, division, plan, side, schema.schema)
-        store = PayloadStore(schema.schema, names, about=schema.about, first=start)
+        store = PayloadStore(schema.schema, names, about=schema.about, first=start, limit=config.memory_limit)
         store.refill(_table(rows))
         kept.append(store)
     engine.setup = with_core(config, division, (left, right), plan, core, (kept[0], kept[1]))

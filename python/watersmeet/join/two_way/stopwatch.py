@@ -21,7 +21,7 @@ class Stopwatch:
         self._pushes = [0, 0]
         self._timed_rows = [0, 0]
         self._timed_s = [0.0, 0.0]
-        self._first_ns: int | None = None
+        self.first_ns: int | None = None
 
     def start(self, side: int) -> float | None:
         """A push of this stream begins; None if it is not to be timed."""
@@ -33,10 +33,10 @@ class Stopwatch:
         """The push of a batch that was to be timed has ended; its first column counts steps of `step_ns`."""
         self._timed_s[side] += time.thread_time() - started
         self._timed_rows[side] += batch.num_rows
-        if self._first_ns is None:
+        if self.first_ns is None:
             first = batch.column(0)[0]
             steps = first.value if isinstance(first, pa.TimestampScalar) else first.as_py()
-            self._first_ns = None if steps is None else steps * step_ns
+            self.first_ns = None if steps is None else steps * step_ns
 
     def row_s(self, side: int) -> float | None:
         """Processor time per row of the stream, on average; None before any was timed."""
@@ -46,6 +46,6 @@ class Stopwatch:
     def stream_s(self, metrics: Metrics, unit_ns: int) -> float:
         """Seconds of stream time from the first row pushed to the furthest watermark."""
         marks = [stream.watermark for stream in metrics.streams if stream.watermark is not None]
-        if self._first_ns is None or not marks:
+        if self.first_ns is None or not marks:
             return 0.0
-        return max(0, max(marks) * unit_ns - self._first_ns) * 1e-9
+        return max(0, max(marks) * unit_ns - self.first_ns) * 1e-9
