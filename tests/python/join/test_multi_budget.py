@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from typing import Any
 
@@ -149,6 +150,14 @@ def test_explain_shows_tree_rates_allowances_and_throughput() -> None:
     for words in ("tree (((A B) C) D)", "budget 500", "may probe", "per probe", "saturation", "measured"):
         assert words in text
     assert max(each.largest_s for each in join.metrics.freshness.values()) <= WINDOW_S
+    assert join.explain(format="text") == text
+    told = json.loads(join.explain(format="json"))
+    assert told["tree"] == [[["A", "B"], "C"], "D"]
+    assert set(told["half_joins"]) == {"A", "B", "A+B", "C", "A+B+C", "D"}
+    assert sum(each["allowance"] for each in told["half_joins"].values()) <= 500
+    assert told["predicted"] > 0 < told["measured"]
+    with pytest.raises(wm.ConfigError, match="expected 'text' or 'json'"):
+        join.explain(format="html")  # type: ignore[call-overload]
 
 
 def test_a_tree_left_free_is_changed_for_a_cheaper_one_and_the_answer_stays() -> None:
@@ -170,3 +179,40 @@ def test_a_plan_of_the_paper_is_reached_by_the_engines_own_measurement() -> None
     assert plan is not None
     own = allocate(plan, budget=budget, policy="grepp")
     assert own.spent == pytest.approx(budget)
+
+
+def correlated(seconds: int, seed: int, lag_s: float | None) -> dict[str, list[pa.Table]]:
+    """Keys of A and B, and of B and C, agree at a lag: partners are of one age; without it by chance."""
+    rng = np.random.default_rng(seed)
+    out: dict[str, list[pa.Table]] = {name: [] for name in "ABC"}
+    for second in range(seconds):
+        for at, name in enumerate("ABC"):
+            times = np.sort(rng.uniform(0, 1, int(rng.poisson(150)))) + second
+            near = np.floor((times - at * (lag_s or 0.0)) * 60).astype(np.int64) % 600
+            alike = rng.random(len(times)) < (0.0 if lag_s is None else 0.7)
+            key = np.where(alike, near, rng.integers(0, 600, len(times)))
+            stamps = pa.array((times * 1e6).astype(np.int64), pa.timestamp("us"))
+            out[name].append(pa.table({"ts": stamps, "key": key}))
+    return out
+
+
+@pytest.mark.parametrize(("lag_s", "least", "most"), [(3.0, 1.5, 99.0), (0.0, 1.5, 99.0), (None, 0.95, 1.6)])
+def test_cells_make_more_of_a_budget_where_ages_tell_and_lose_nothing_where_not(
+    lag_s: float | None, least: float, most: float
+) -> None:
+    given = correlated(50, seed=3, lag_s=lag_s)
+    made = {}
+    for cells in (True, False):
+        streams = [wm.Stream(name, window="8s") for name in "ABC"]
+        join = wm.MultiJoin(
+            streams,
+            tree=(("A", "B"), "C"),
+            on={("A", "B"): wm.equal("key"), ("B", "C"): wm.equal("key")},
+            budget=150,
+            monitor="5s",
+            analysis="inline",
+            cells=cells,
+        )
+        made[cells] = sum(run(join, given)[20:])
+        assert sum(each.probes for each in join.metrics.half_joins.values()) <= 150 * 51
+    assert least < made[True] / made[False] < most, made

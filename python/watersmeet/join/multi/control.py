@@ -121,15 +121,20 @@ class Control:
             self._core.set_tree(tree_inputs(tree, self._config.names), keep)
         except Exception as error:  # a user's function, asked about other pairs than ever before
             problem = f"tree {tree} could not be made, {self.state.tree} stays: {error}"
-            last = replace(self.state.decisions[-1], problem=problem, tree=self.state.tree)
-            self.state = replace(
-                self.state, next_tree=None, decisions=(*self.state.decisions[:-1], last), reading=None
-            )
+            decisions = self.state.decisions
+            if decisions:
+                last = replace(decisions[-1], problem=problem, tree=self.state.tree)
+                decisions = (*decisions[:-1], last)
+            self.state = replace(self.state, next_tree=None, decisions=decisions, reading=None)
         else:
             self.state = replace(
                 self.state, tree=tree, next_tree=None, reading=None, averaged=None, cells={}, drift=Drift()
             )
         self._set_allowances()
+
+    def decide_for(self, tree: Tree) -> None:
+        """Have another tree from the next change on, whatever it promises; for tests."""
+        self.state = replace(self.state, next_tree=tree)
 
     def resume(self, state: ControlState) -> None:
         """Go on from a state that was saved with the core's."""
