@@ -1,12 +1,12 @@
 """J-Fig8 and J-Fig9c in the engine: five groups of sensors joined on equal temperature.
 
-The tree is the paper's, (((A B) (C D)) E), windows are 1000 rows, and so are, in the published model, the states
-between joins. The join attribute, which the paper does not give (SPEC J10), is the temperature rounded to a
-degree. A second figure joins on hundredths of a degree, as the files have them, in MultiJoin's own model, where
-results lie within the windows. Nothing was tuned for the degrees; the settings of the hundredths were chosen
-on these very readings. Intel's readings, one per mote and 30 s, are
-replayed 600 times as fast; the library's, one per node and minute, 3000 times. The data are in
-../shared/data beside the checkout, or in the folder that WATERSMEET_DATA names.
+The tree is the paper's, (((A B) (C D)) E), windows are 1000 rows, and so are, in the published model, the
+states between joins. The join attribute, which the paper does not give (SPEC J10), is the temperature
+rounded to a degree. A second figure joins on hundredths of a degree, as the files have them, in MultiJoin's
+own model, where results lie within the windows. Nothing was tuned for the degrees; the settings of the
+hundredths were chosen on these very readings. Intel's readings, one per mote and 30 s, are replayed 600
+times as fast; the library's, one per node and minute, 3000 times. The data are in ../shared/data beside the
+checkout, or in the folder that WATERSMEET_DATA names.
 """
 
 from __future__ import annotations

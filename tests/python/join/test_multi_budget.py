@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from bench.figures.jaqpot.stale import run as stale_run
+from bench.figures.jaqpot.steps import recovered
 
 import watersmeet as wm
 from watersmeet.plan import POLICIES, Workload, allocate, saturation, steady_state
@@ -216,3 +218,40 @@ def test_cells_make_more_of_a_budget_where_ages_tell_and_lose_nothing_where_not(
         made[cells] = sum(run(join, given)[20:])
         assert sum(each.probes for each in join.metrics.half_joins.values()) <= 150 * 51
     assert least < made[True] / made[False] < most, made
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_no_result_is_stale_though_combinations_outlive_windows(policy: str) -> None:
+    """A small run of bench/figures/jaqpot/stale.py, which makes a million for every policy and shape."""
+    outlived = 0
+    for shape in ("bushy", "J-Fig5d"):
+        seen, stale, beyond, oldest = stale_run(shape, policy, results=12_000)
+        assert seen >= 12_000
+        assert stale == 0
+        assert oldest <= 4.5
+        outlived += beyond
+    assert outlived > 0
+
+
+def test_steps_of_the_selectivities_are_made_up_for_within_two_periods() -> None:
+    """J-Fig6; bench/figures/jaqpot/steps.py does every shape and policy."""
+    assert min(recovered("linear", "jaqpot")) > 0.95
+
+
+def test_freshness_that_cannot_be_kept_is_reported_with_what_would_help() -> None:
+    streams = [wm.Stream(name, window="4s", freshness="5s") for name in RATES]
+    join = wm.MultiJoin(
+        streams,
+        tree=LINEAR,
+        on=ON,
+        budget=40,
+        states={"A+B": 3000, "A+B+C": 3000},
+        analysis="inline",
+        monitor="5s",
+    )
+    run(join, tables(60, seed=8))
+    problems = [each.problem for each in join.metrics.decisions if each.problem]
+    assert problems
+    assert "freshness needs a budget of" in problems[-1] or "with any budget" in problems[-1]
+    assert "s instead" in problems[-1]
+    assert problems[-1] in join.explain(format="text")
