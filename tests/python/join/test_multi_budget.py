@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -124,6 +125,24 @@ def test_analysis_in_its_own_thread_decides_as_well() -> None:
     assert any(each.kind == "actuated" for each in join.metrics.decisions)
 
 
+def test_an_analysis_that_takes_long_holds_up_no_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    from watersmeet.join.multi import control
+
+    may_end, decide = Event(), control._decide
+
+    def slowly(*arguments: Any) -> Any:
+        assert may_end.wait(60)
+        return decide(*arguments)
+
+    monkeypatch.setattr(control, "_decide", slowly)
+    join = multi_join(LINEAR, budget=500, analysis="thread")
+    assert sum(run(join, tables(30, seed=5))) > 0, "rows were joined while the analysis was stuck"
+    assert join.metrics.decisions == ()
+    may_end.set()
+    join.finish()
+    assert [each.kind for each in join.metrics.decisions] == ["actuated"]
+
+
 def test_with_a_budget_the_answer_does_not_depend_on_batches() -> None:
     given = tables(20, seed=6)
     whole = {name: [pa.concat_tables(parts)] for name, parts in given.items()}
@@ -139,9 +158,10 @@ def test_with_a_budget_the_answer_does_not_depend_on_batches() -> None:
     ]
 
 
-def test_a_budget_of_nothing_gives_nothing() -> None:
-    join = multi_join(LINEAR, budget=0)
+def test_a_budget_of_next_to_nothing_gives_nothing_and_keeps_every_row() -> None:
+    join = multi_join(LINEAR, budget=1e-9)
     assert sum(run(join, tables(10, seed=7))) == 0
+    assert join.metrics.stream("A").window_rows > 0
 
 
 def test_explain_shows_tree_rates_allowances_and_throughput() -> None:
