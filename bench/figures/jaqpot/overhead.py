@@ -2,8 +2,8 @@
 
     python bench/figures/jaqpot/overhead.py
 
-Best and median of 200 random plans, one thread, in processor time, which other work on the machine does not
-lengthen, and the median on the clock. Exit code 1 when the median allocation takes 5 ms of the processor or more.
+Best and median of 200 random plans, one thread, in processor time, which other work on the machine lengthens
+less, and the median on the clock. Exit code 1 when the median allocation takes 5 ms of the processor or more.
 """
 
 from __future__ import annotations
