@@ -104,7 +104,7 @@ class CapsuleBatch {
   py::list out;
   for (const auto& joint : join.joints()) {
     for (const HalfJoin& half : joint->halves)
-      out.append(py::make_tuple(half.by_cell.compared, half.by_cell.matches));
+      out.append(py::make_tuple(half.by_cell.compared, half.by_cell.matches, half.by_cell.squares));
   }
   return out;
 }
@@ -165,9 +165,10 @@ void set_cells(TreeJoin& join, const std::vector<CellChoice>& choices) {
 [[nodiscard]] std::unique_ptr<TreeJoin> make_join(std::vector<TreeStream> streams,
                                                   std::vector<TreePair> pairs, std::vector<TreeInputs> joins,
                                                   std::vector<std::uint64_t> state_rows, Duration cycle,
-                                                  double carried_cycles, bool track_ages) {
+                                                  double carried_cycles, bool shares_spare, bool track_ages) {
   return std::make_unique<TreeJoin>(TreeConfig{std::move(streams), std::move(pairs), std::move(joins),
-                                               std::move(state_rows), cycle, carried_cycles, track_ages});
+                                               std::move(state_rows), cycle, carried_cycles, shares_spare,
+                                               track_ages});
 }
 
 void push(TreeJoin& join, std::size_t stream, const py::object& batch) {
@@ -237,7 +238,7 @@ void bind_tree_join(py::module_& module) {
   py::class_<TreeJoin>(module, "TreeJoin")
       .def(py::init(&make_join), py::arg("streams"), py::arg("pairs"), py::kw_only(), py::arg("joins"),
            py::arg("state_rows") = std::vector<std::uint64_t>{}, py::arg("cycle"),
-           py::arg("carried_cycles") = 10.0, py::arg("track_ages") = false)
+           py::arg("carried_cycles") = 10.0, py::arg("shares_spare") = false, py::arg("track_ages") = false)
       .def("begin", &TreeJoin::begin)
       .def("push", &push, py::arg("stream"), py::arg("batch"))
       .def("promise", &TreeJoin::promise, py::arg("stream"), py::arg("to"))

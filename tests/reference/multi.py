@@ -18,10 +18,12 @@ __all__ = [
     "Rows",
     "draw_multi_case",
     "expected_rows",
+    "milliseconds",
     "pushed_table",
     "random_tree",
     "rows_of",
     "run_multi",
+    "truths_of",
 ]
 
 Rng = np.random.Generator
@@ -44,8 +46,8 @@ def draw_multi_case(seed: int, *, streams: int | None = None) -> MultiCase:
     """A random case of 2 to 6 streams, every kind of window and of predicate."""
     rng = np.random.default_rng(seed)
     count = int(rng.integers(2, 7)) if streams is None else streams
-    names = "ABCDEF"[:count]
-    sizes = [int(rng.integers(0 if rng.random() < 0.1 else 4, 26 - 3 * count)) for _ in names]
+    names = "ABCDEFGH"[:count]
+    sizes = [int(rng.integers(0 if rng.random() < 0.1 else 4, max(6, 26 - 3 * count))) for _ in names]
     columns: list[dict[str, pa.Array]] = [{} for _ in names]
     on: dict[tuple[str, str], Any] = {}
     for other in range(1, count):
@@ -74,11 +76,11 @@ def random_tree(rng: Rng, names: list[str]) -> Any:
 
 def expected_rows(case: MultiCase) -> Rows:
     """All combinations of matching rows that are alive when the last of them is processed."""
-    times = [_milliseconds(table) for table in case.tables]
+    times = [milliseconds(table) for table in case.tables]
     order = sorted(
         (ts, place, row) for place, own in enumerate(times) for row, ts in enumerate(own) if ts is not None
     )
-    truths = _truths(case)
+    truths = truths_of(case)
     seen: list[list[int]] = [[] for _ in case.streams]
     found: Rows = set()
     for ts, place, row in order:
@@ -158,7 +160,7 @@ def _pushes(rng: Rng, names: str, sizes: list[int]) -> Iterator[tuple[str, int, 
         at[stream], heard[stream] = last, True
 
 
-def _milliseconds(table: pa.Table) -> list[int | None]:
+def milliseconds(table: pa.Table) -> list[int | None]:
     scale = _UNITS[table.schema.field("ts").type.unit]
     return [
         None if value is None else value * scale for value in table.column("ts").cast(pa.int64()).to_pylist()
@@ -176,7 +178,7 @@ def _alive(stream: wm.Stream, seen: list[int], times: list[int | None], ts: int)
     return [row for row in seen if all((ts - (times[row] or 0)) * 1_000_000 <= limit for limit in limits)]
 
 
-def _truths(case: MultiCase) -> dict[tuple[int, int], set[tuple[int, int]]]:
+def truths_of(case: MultiCase) -> dict[tuple[int, int], set[tuple[int, int]]]:
     """Per pair of streams with a predicate: the pairs of rows that satisfy it."""
     names = [stream.name for stream in case.streams]
     found = {}

@@ -19,7 +19,12 @@ _PANELS = {
         "share of results",
     ),
     "fig9": ("J-Fig9a, b", "{shape} {policy} F=", "∮ / window", "share of stale results"),
-    "fig7e": ("J-Fig7 in the engine", "{shape} {policy} mu=", "μ / saturation", "share of results"),
+    "fig7e": (
+        "J-Fig7 in the engine, counted states",
+        "{shape}, counted {policy} mu=",
+        "μ / saturation",
+        "share of results",
+    ),
     "fig9d": ("J-Fig9d", "{shape} {policy} F=", "∮ / window", "Δμ / μ"),
 }
 

@@ -2,8 +2,14 @@
 
 Rates and windows are a tenth of Table 3's, selectivities ten times as large: every half-way join is as
 productive as there, and a window lasts seconds. Keys of each join are drawn evenly from 1 / selectivity
-values. States between joins follow from the streams' windows here, since results must lie within the
-windows, and not from count windows of their own as in the paper: what is starved below runs dry above.
+values. Two models of the states between joins:
+
+counted   the paper's: each keeps its last rows, as many as are drawn from the range of the windows. A half-
+way
+          join is as productive under a budget as without one.
+living    the default of MultiJoin: results lie within the streams' windows. What is starved below runs dry
+above;
+          saturation is the exact join.
 """
 
 from __future__ import annotations
@@ -17,14 +23,15 @@ import pyarrow as pa
 
 import watersmeet as wm
 from bench.figures.jaqpot.plans import HEURISTICS, SHAPES
-from watersmeet.plan import Workload, saturation, steady_state
+from watersmeet.plan import Plan, Workload, allocate, parse_tree, saturation, steady_state
 
-__all__ = ["EnginePlan", "engine_plans", "figure_7_engine", "results_per_s"]
+__all__ = ["EnginePlan", "Measured", "compared", "engine_plans", "figure_7_engine", "run_engine"]
 
 _NAMES = "ABCD"
 _EDGES = (("A", "B"), ("B", "C"), ("C", "D"))
 _BATCH_S = 2
 _SHARES = (0.2, 0.4, 0.6)
+_EXPLORE = 0.02  # MultiJoin's default
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +42,33 @@ class EnginePlan:
     rates: Mapping[str, float]
     windows: Mapping[str, int]
     values: Mapping[tuple[str, str], int]  # how many keys each join has
+    states: Mapping[str, int] | None  # counted, or living
     seed: int
 
     def workload(self) -> Workload:
-        """What the model knows of it."""
+        """What the model of living states knows of it."""
         shares = {edge: 1.0 / count for edge, count in self.values.items()}
         return Workload(rates=self.rates, windows=self.windows, selectivity=shares)
+
+    def plan(self) -> Plan:
+        """The plan with everything processed."""
+        if self.states is None:
+            return self.workload().plan(self.tree)
+        tree = parse_tree(self.tree)
+        work = self.workload()
+        return Plan(
+            tree,
+            rates=self.rates,
+            states={**self.windows, **self.states},
+            selectivity={join.name: work.match_shares(join) for join in tree.joins},
+        )
+
+    def promised(self, budget: float, policy: str = "jaqpot") -> float:
+        """Results per second that the model promises."""
+        if self.states is None:
+            steady = steady_state(self.workload(), self.tree, budget=budget, policy=policy)  # type: ignore[arg-type]
+            return steady.allocation.throughput
+        return allocate(self.plan(), budget=budget, policy=policy).throughput  # type: ignore[arg-type]
 
     def batches(self, seconds: int) -> Iterator[tuple[str, pa.Table]]:
         """Poisson arrivals, two seconds at a time."""
@@ -58,24 +86,37 @@ class EnginePlan:
 
 
 def engine_plans(
-    shape: str, *, count: int, selectivity: tuple[float, float], seed: int = 7
+    shape: str, *, count: int, selectivity: tuple[float, float], counted: bool, seed: int = 7
 ) -> list[EnginePlan]:
     """Plans drawn from Table 3, scaled."""
     rng = np.random.default_rng(seed)
+    between = parse_tree(SHAPES[shape]).susceptible
     return [
         EnginePlan(
             SHAPES[shape],
             {name: float(rng.uniform(30, 120)) for name in _NAMES},
             {name: int(rng.integers(20, 500)) for name in _NAMES},
             {edge: max(1, round(0.1 / rng.uniform(*selectivity))) for edge in _EDGES},
+            {name: int(rng.integers(20, 500)) for name in between} if counted else None,
             seed=1000 * seed + place,
         )
         for place in range(count)
     ]
 
 
-def results_per_s(plan: EnginePlan, *, budget: float | None, policy: str, seconds: int = 50) -> float:
-    """Throughput in the second half of a run."""
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A run's second half: results per second, what the running join itself predicted, the share spent."""
+
+    results_per_s: float
+    predicted: float
+    spent: float
+
+
+def run_engine(
+    plan: EnginePlan, *, budget: float | None, policy: str, seconds: int = 60, cells: bool = True
+) -> Measured:
+    """Push a plan's streams through a MultiJoin."""
     join = wm.MultiJoin(
         [wm.Stream(name, window=f"{plan.windows[name]}i") for name in _NAMES],
         tree=plan.tree,
@@ -84,43 +125,79 @@ def results_per_s(plan: EnginePlan, *, budget: float | None, policy: str, second
         policy=policy,  # type: ignore[arg-type]
         monitor="5s",
         analysis="inline",
+        output="rows",
+        states=plan.states,
+        cells=cells,
     )
-    half = 0
+    half, probes, predicted = 0, 0, []
     for at, (name, batch) in enumerate(plan.batches(seconds)):
         if at == len(_NAMES) * seconds // _BATCH_S // 2:
-            half = join.metrics.results
+            half, probes = join.metrics.results, _probes(join)
         join.push(name, batch)
-    return (join.metrics.results - half) / (seconds / 2)
+        if half and at % len(_NAMES) == 0:
+            predicted.append(join.explain().predicted or 0.0)
+    spent = (_probes(join) - probes) / (budget * seconds / 2) if budget else 1.0
+    made = (join.metrics.results - half) / (seconds / 2)
+    return Measured(made, float(np.mean(predicted)) if predicted else 0.0, spent)
 
 
-def figure_7_engine(count: int = 24) -> dict[str, float]:
-    """J-Fig7 in the engine: plans with productivities near 1 at 20, 40 and 60 % of saturation."""
+def _probes(join: wm.MultiJoin) -> int:
+    return sum(each.probes for each in join.metrics.half_joins.values())
+
+
+def compared(plan: EnginePlan, share: float) -> dict[str, float]:
+    """JAQPOT against every heuristic, against saturation, and against what the models said."""
+    everything = saturation(plan.plan())
+    budget = share * everything.budget
+    own = run_engine(plan, budget=budget, policy="jaqpot")
+    whole = run_engine(plan, budget=budget, policy="jaqpot", cells=False)
+    rivals = [run_engine(plan, budget=budget, policy=policy).results_per_s for policy in HEURISTICS]
+    promised = plan.promised(budget * (1.0 - _EXPLORE))
+    return {
+        "own": own.results_per_s / everything.throughput,
+        **{
+            f"rival {name}": made / everything.throughput
+            for name, made in zip(HEURISTICS, rivals, strict=True)
+        },
+        "gain": own.results_per_s / max(rivals) if max(rivals) else 1.0,
+        "whole gain": whole.results_per_s / max(rivals) if max(rivals) else 1.0,
+        "whole": whole.results_per_s / everything.throughput,
+        "formula": promised / everything.throughput,
+        "over model": whole.results_per_s / promised,
+        "over prediction": own.results_per_s / own.predicted if own.predicted else 1.0,
+        "whole over prediction": whole.results_per_s / whole.predicted if whole.predicted else 1.0,
+        "spent": own.spent,
+    }
+
+
+def figure_7_engine(count: int = 12) -> dict[str, float]:
+    """J-Fig7 in the engine at 20, 40 and 60 % of saturation, counted and living states."""
     values: dict[str, float] = {}
-    for shape in SHAPES:
-        runs = [
-            _compared(plan, _SHARES[place % len(_SHARES)])
-            for place, plan in enumerate(engine_plans(shape, count=count, selectivity=(0.0001, 0.001)))
-        ]
-        for place, share in enumerate(_SHARES):
-            own = [run["share"] for run in runs[place :: len(_SHARES)]]
-            values[f"{shape} jaqpot mu={share:g}"] = float(np.mean(own))
-        values |= {
-            f"{shape} gain": float(np.mean([run["gain"] for run in runs])),
-            f"{shape} at least the best": float(np.mean([run["gain"] >= 1.0 for run in runs])),
-            f"{shape} measured over model": float(np.mean([run["model"] for run in runs])),
-        }
+    for counted in (True, False):
+        for shape in SHAPES:
+            plans = engine_plans(shape, count=count, selectivity=(0.0001, 0.001), counted=counted)
+            runs = [compared(plan, _SHARES[place % len(_SHARES)]) for place, plan in enumerate(plans)]
+            values |= summary(f"{shape}, {'counted' if counted else 'living'}", runs)
     return values
 
 
-def _compared(plan: EnginePlan, share: float) -> dict[str, float]:
-    work = plan.workload()
-    everything = saturation(work.plan(plan.tree))
-    budget = share * everything.budget
-    own = results_per_s(plan, budget=budget, policy="jaqpot")
-    best = max(results_per_s(plan, budget=budget, policy=policy) for policy in HEURISTICS)
-    promised = steady_state(work, plan.tree, budget=budget).allocation.throughput
-    return {
-        "gain": own / best if best else 1.0,
-        "share": own / everything.throughput,
-        "model": own / promised,
+def summary(kind: str, runs: list[dict[str, float]]) -> dict[str, float]:
+    """Means over plans, by share of saturation where that matters; plans go through the shares in turn."""
+    values: dict[str, float] = {}
+    for place, share in enumerate(_SHARES):
+        part = runs[place :: len(_SHARES)]
+        best = max(np.mean([run[f"rival {name}"] for run in part]) for name in HEURISTICS)
+        values |= {
+            f"{kind} jaqpot mu={share:g}": float(np.mean([run["own"] for run in part])),
+            f"{kind} whole probes mu={share:g}": float(np.mean([run["whole"] for run in part])),
+            f"{kind} formula mu={share:g}": float(np.mean([run["formula"] for run in part])),
+            f"{kind} over best heuristic mu={share:g}": float(np.mean([run["own"] for run in part]) / best),
+        }
+    for name in ("gain", "whole gain", "over model", "over prediction", "whole over prediction", "spent"):
+        values[f"{kind} {name}"] = float(np.mean([run[name] for run in runs]))
+    near = [abs(run["whole over prediction"] - 1.0) <= 0.05 for run in runs]
+    return values | {
+        f"{kind} median gain": float(np.median([run["gain"] for run in runs])),
+        f"{kind} at least the best": float(np.mean([run["gain"] >= 1.0 for run in runs])),
+        f"{kind} prediction within 5 %": float(np.mean(near)),
     }

@@ -1,6 +1,6 @@
 """Draw J-Tab2, J-Tab4 and J-Fig6 to J-Fig9 and check their claims.
 
-    python bench/figures/jaqpot/run.py [tab2 tab4 fig6 fig7 fig9 fig9d fig7e fig8 fig8u] [--no-plots]
+    python bench/figures/jaqpot/run.py [tab2 tab4 fig6 fig7 fig9 fig9d fig7e fig8 fig8u fig8f] [--no-plots]
 
 Exit code 1 when a claim fails.
 """

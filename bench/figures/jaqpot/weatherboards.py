@@ -1,10 +1,12 @@
 """J-Fig8 and J-Fig9c in the engine: five groups of sensors joined on equal temperature.
 
-The tree is the paper's, (((A B) (C D)) E), windows are 1000 rows. The join attribute, which the paper does
-not give (SPEC J10), is the temperature in hundredths of a degree as the files have it: with coarser ones
-the windows' exact answer runs to millions of rows per second. Intel's readings, one per mote and 30 s, are
-replayed 600 times as fast; the library's, one per node and minute, 3000 times. The data are in
-../shared/data beside the checkout, or in the folder that WATERSMEET_DATA names.
+The tree is the paper's, (((A B) (C D)) E), windows are 1000 rows, and so are, in the published model, the
+states between joins. The join attribute, which the paper does not give (SPEC J10), is the temperature
+rounded to a degree. A second figure joins on hundredths of a degree, as the files have them, in MultiJoin's
+own model, where results lie within the windows. Nothing was tuned for the degrees; the settings of the
+hundredths were chosen on these very readings. Intel's readings, one per mote and 30 s, are replayed 600
+times as fast; the library's, one per node and minute, 3000 times. The data are in ../shared/data beside the
+checkout, or in the folder that WATERSMEET_DATA names.
 """
 
 from __future__ import annotations
@@ -21,11 +23,12 @@ import pyarrow.parquet as pq
 import watersmeet as wm
 from bench.figures.jaqpot.plans import HEURISTICS
 
-__all__ = ["figure_8", "figure_8_library", "have_data"]
+__all__ = ["figure_8", "figure_8_fine", "figure_8_library", "have_data"]
 
 _ROOT = Path(__file__).resolve().parents[3]
 _NAMES = "ABCDE"
 _TREE = ((("A", "B"), ("C", "D")), "E")
+_STATES = {"A+B": 1000, "C+D": 1000, "A+B+C+D": 1000}
 _FRESH_S = 7.5  # a window of 1000 rows lasts about 4.8 s
 
 
@@ -53,27 +56,40 @@ def have_data() -> bool:
 
 def figure_8() -> dict[str, float]:
     """Results by minute for budgets of 300, 600 and 900 probes per second, and the oldest row in a result."""
-    return _figure(_LAB, (300, 600, 900))
+    return _figure(_LAB, (300, 600, 900), is_rounded=True)
 
 
 def figure_8_library() -> dict[str, float]:
     """The same for the library, whose readings end after half a minute of replay."""
-    return _figure(_LIBRARY, (300, 600))
+    return _figure(_LIBRARY, (300, 600), is_rounded=True)
 
 
-def _figure(readings: _Readings, budgets: tuple[int, ...]) -> dict[str, float]:
-    batches = list(_batches(readings))
+def figure_8_fine() -> dict[str, float]:
+    """On hundredths of a degree, within the streams' windows; of both files."""
+    lab = _figure(_LAB, (300, 600, 900), is_rounded=False)
+    library = _figure(_LIBRARY, (300, 600), is_rounded=False)
+    return {f"lab {name}": value for name, value in lab.items()} | {
+        f"library {name}": value for name, value in library.items()
+    }
+
+
+def _figure(readings: _Readings, budgets: tuple[int, ...], *, is_rounded: bool) -> dict[str, float]:
+    batches = list(_batches(readings, step=100 if is_rounded else 1))
     values: dict[str, float] = {}
     for budget in budgets:
         for policy in (*HEURISTICS, "jaqpot"):
-            values |= _run(batches, readings, budget, policy)
+            values |= _run(batches, readings, budget, policy, states=_STATES if is_rounded else None)
         best = max(values[f"mu={budget} {policy} total"] for policy in HEURISTICS)
         values[f"mu={budget} best heuristic total"] = best
     return values
 
 
 def _run(
-    batches: list[tuple[int, str, pa.Table]], readings: _Readings, budget: int, policy: str
+    batches: list[tuple[int, str, pa.Table]],
+    readings: _Readings,
+    budget: int,
+    policy: str,
+    states: dict[str, int] | None,
 ) -> dict[str, float]:
     streams = [wm.Stream(name, window="1000i", time_unit="us", freshness=_FRESH_S) for name in _NAMES]
     on = {pair: wm.equal("temp") for pair in (("A", "B"), ("C", "D"), ("B", "C"), ("D", "E"))}
@@ -85,6 +101,8 @@ def _run(
         policy=policy,  # type: ignore[arg-type]
         monitor="5s",
         analysis="inline",
+        output="rows",
+        states=states,
     )
     values: dict[str, float] = {}
     results = 0
@@ -102,12 +120,15 @@ def _run(
     }
 
 
-def _batches(readings: _Readings) -> Iterator[tuple[int, str, pa.Table]]:
-    """The groups' readings, second by second of the replay."""
+def _batches(readings: _Readings, *, step: int) -> Iterator[tuple[int, str, pa.Table]]:
+    """The groups' readings, second by second of the replay, rounded to `step` hundredths of a degree."""
     table = pq.read_table(readings.path(), columns=["ts", readings.sensor, "temp_c100"])
     times = table["ts"].to_numpy()
     times = (times - times[0]) * 1000 // readings.speed
-    sensors, temperatures = table[readings.sensor].to_numpy(), table["temp_c100"].to_numpy()
+    sensors, temperatures = (
+        table[readings.sensor].to_numpy(),
+        (table["temp_c100"].to_numpy() + step // 2) // step,
+    )
     groups = [np.isin(sensors, part) for part in np.array_split(np.unique(sensors), len(_NAMES))]
     for second in range(readings.seconds):
         inside = (times >= second * 1_000_000) & (times < (second + 1) * 1_000_000)

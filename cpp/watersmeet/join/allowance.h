@@ -13,6 +13,12 @@
 
 namespace watersmeet {
 
+// The cycle that a time belongs to.
+[[nodiscard]] constexpr std::int64_t cycle_of(Timestamp ts, Duration cycle) {
+  const std::int64_t whole = ts / cycle;
+  return ts % cycle < 0 ? whole - 1 : whole;
+}
+
 class Allowance {
  public:
   // Unlimited until set.
@@ -32,7 +38,7 @@ class Allowance {
   // Takes `wanted` parts of a probe that has so many, or as many as there are. Returns: how many.
   [[nodiscard]] std::size_t take_parts(std::int64_t cycle, std::size_t wanted, std::size_t parts) {
     if (!limited()) return wanted;
-    if (!started_ || cycle > cycle_) refill(cycle);
+    (void)move_to(cycle);
     const double each = 1.0 / static_cast<double>(parts);
     // A sum of fractions may miss the whole number that it stands for by a little.
     const double there = std::min(static_cast<double>(wanted), tokens_ / each + 1e-9);
@@ -40,6 +46,19 @@ class Allowance {
     tokens_ -= static_cast<double>(taken) * each;
     return taken;
   }
+
+  // Begins a cycle. Returns: what was left over and is too old to be kept.
+  double move_to(std::int64_t cycle) {
+    if (started_ && cycle <= cycle_) return 0;
+    const double cycles = started_ ? static_cast<double>(cycle) - static_cast<double>(cycle_) : 1;
+    const double all = tokens_ + cycles * per_cycle_;
+    tokens_ = std::min(all, most_);
+    cycle_ = cycle;
+    started_ = true;
+    return all - tokens_;
+  }
+  // Gives more, for this cycle and those that it is kept for.
+  void add(double probes) { tokens_ += probes; }
 
   template <class Writer>
   void save(Writer& writer) const {
@@ -59,13 +78,6 @@ class Allowance {
   }
 
  private:
-  void refill(std::int64_t cycle) {
-    const double cycles = started_ ? static_cast<double>(cycle) - static_cast<double>(cycle_) : 1;
-    tokens_ = std::min(tokens_ + cycles * per_cycle_, most_);
-    cycle_ = cycle;
-    started_ = true;
-  }
-
   double per_cycle_ = -1;
   double most_ = 0;
   double tokens_ = 0;

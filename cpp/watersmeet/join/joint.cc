@@ -35,11 +35,6 @@ constexpr std::size_t kMostPairsAtOnce = 1 << 16;
   return static_cast<Timestamp>(std::clamp(time, Wide{kMinTimestamp}, Wide{kMaxTimestamp}));
 }
 
-[[nodiscard]] std::int64_t cycle_of(Timestamp ts, Duration cycle) {
-  const std::int64_t whole = ts / cycle;
-  return ts % cycle < 0 ? whole - 1 : whole;
-}
-
 // How well a term drives an index: the smaller the better.
 [[nodiscard]] int rank(const TreePair& pair) {
   if (pair.terms.empty()) return 3;
@@ -209,9 +204,12 @@ void Joint::probe(std::size_t side, const Leaves& leaves, const Keep& keep, bool
 }
 
 std::size_t Joint::granted(HalfJoin& half, std::int64_t cycle) {
-  if (half.plan.whole()) return half.allowance.take(cycle) ? kCells : 0;
-  const std::size_t wanted = half.plan.next_cells();
-  return wanted == 0 ? 0 : half.allowance.take_parts(cycle, wanted, kCells);
+  const std::size_t parts = half.plan.whole() ? 1 : kCells;
+  const std::size_t wanted = half.plan.whole() ? 1 : half.plan.next_cells();
+  if (wanted == 0) return 0;
+  const std::size_t taken = half.allowance.take_parts(cycle, wanted, parts);
+  half.denied += static_cast<double>(wanted - taken) / static_cast<double>(parts);
+  return taken * (kCells / parts);
 }
 
 void Joint::find_ranges(std::size_t side, const Leaves& leaves, Requests& requests) {
@@ -291,11 +289,19 @@ void Joint::find_ranges(std::size_t side, const Leaves& leaves, Requests& reques
 
 void Joint::count_matches(HalfJoin& half, const Requests& requests, std::size_t first, std::size_t request,
                           const Pairs& found) {
+  std::size_t last_cell = kCells;
+  std::uint64_t bunch = 0;
   for (std::size_t at = first; at < found.size(); ++at) {
+    const bool same_row = at > first && found.own[at] == found.own[at - 1];
     while (requests.rows[request] != found.own[at]) ++request;
     const Seq lo = requests.reach_lo[request];
     const Seq hi = requests.reach_hi[request];
-    ++half.by_cell.matches[cell_of(hi - lo, hi - 1 - found.other[at])];
+    const std::size_t cell = cell_of(hi - lo, hi - 1 - found.other[at]);
+    ++half.by_cell.matches[cell];
+    // n squared is the sum of the first n odd numbers.
+    bunch = same_row && cell == last_cell ? bunch + 1 : 1;
+    half.by_cell.squares += 2 * bunch - 1;
+    last_cell = cell;
   }
 }
 

@@ -41,6 +41,7 @@ struct HalfJoin {
   CellCounts by_cell;  // counted while probes are rationed
   Allowance allowance;
   CellPlan plan;
+  double denied = 0;  // probes that rows of this cycle wanted and did not get
 };
 
 class Joint {

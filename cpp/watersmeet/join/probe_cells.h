@@ -91,6 +91,8 @@ class CellPlan {
 struct CellCounts {
   std::array<std::uint64_t, kCells> compared{};  // rows within the cells that were visited
   std::array<std::uint64_t, kCells> matches{};
+  // Matches of one look in one cell come together: the sum of the squares of such bunches says how much.
+  std::uint64_t squares = 0;
 };
 
 }  // namespace watersmeet

@@ -52,6 +52,9 @@ struct TreeConfig {
   Duration cycle = 1'000'000;
   // Allowances not used are kept for so many cycles.
   double carried_cycles = 10;
+  // Whether what is left over beyond that goes to rows that joins below made and that would not probe
+  // otherwise.
+  bool shares_spare = false;
   // Whether the ages of the rows in results are counted.
   bool track_ages = false;
 };

@@ -114,6 +114,7 @@ void TreeJoin::begin() {
     joints_before_.push_back({end, joint->halves});
   }
   ages_before_ = ages_;
+  cycle_before_ = cycle_;
   unsettled_before_ = unsettled_;
   newest_processed_before_ = newest_processed_;
 }
@@ -223,7 +224,40 @@ std::size_t TreeJoin::take_one_stream(std::optional<Timestamp> until) {
   return taken;
 }
 
+// What half-way joins left over goes to those whose rows, made and paid for below, could not probe in the
+// last cycle. Cycles begin for all half-way joins at once, so that batches make no difference.
+void TreeJoin::begin_cycle(std::int64_t cycle) {
+  if (cycle_ == cycle) return;
+  cycle_ = cycle;
+  double left = 0;
+  double denied = 0;
+  for (auto& joint : joints_) {
+    for (std::size_t side = 0; side < kSides; ++side) {
+      HalfJoin& half = joint->halves[side];
+      if (!half.allowance.limited()) return;
+      left += half.allowance.move_to(cycle);
+      if (joint->input(side).is_stream()) half.denied = 0;
+      denied += half.denied;
+    }
+  }
+  const double share = denied > 0 && config_.shares_spare ? std::min(1.0, left / denied) : 0;
+  for (auto& joint : joints_) {
+    for (HalfJoin& half : joint->halves) {
+      half.allowance.add(share * half.denied);
+      half.denied = 0;
+    }
+  }
+}
+
 bool TreeJoin::process_slice(std::optional<Timestamp> until, const Keep& keep) {
+  if (joints_[0]->halves[0].allowance.limited()) {
+    const std::optional<Timestamp> due = next_due();
+    if (!due.has_value() || (until.has_value() && *due >= *until)) return false;
+    const std::int64_t cycle = cycle_of(*due, config_.cycle);
+    begin_cycle(cycle);
+    const Wide end = (Wide{cycle} + 1) * config_.cycle;
+    if (end <= kMaxTimestamp) until = std::min(static_cast<Timestamp>(end), until.value_or(kMaxTimestamp));
+  }
   if (!take_slice(until)) return false;
   for (auto& joint : joints_) {
     joint->process(leaves_, keep, {found_, found_times_}, config_.track_ages ? &ages_ : nullptr, unsettled_);
@@ -325,6 +359,7 @@ void TreeJoin::roll_back() {
   for (auto& column : found_) column.clear();
   found_times_.clear();
   ages_ = ages_before_;
+  cycle_ = cycle_before_;
   unsettled_ = unsettled_before_;
   newest_processed_ = newest_processed_before_;
   leaves_before_.clear();

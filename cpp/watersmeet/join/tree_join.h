@@ -104,6 +104,7 @@ class TreeJoin {
   [[nodiscard]] std::size_t take_in_order(std::optional<Timestamp> until);
   [[nodiscard]] std::size_t take_one_stream(std::optional<Timestamp> until);
   [[nodiscard]] Wide lowest() const;
+  void begin_cycle(std::int64_t cycle);
   void expire();
   [[nodiscard]] Seq first_alive(const Leaf& leaf, Wide low, bool within_window) const;
   void drop_combinations(TreeState& state, const std::vector<Seq>& alive);
@@ -117,6 +118,7 @@ class TreeJoin {
   std::uint64_t results_ = 0;
   std::vector<std::vector<Seq>> found_;
   std::vector<Timestamp> found_times_;
+  std::optional<std::int64_t> cycle_;  // of the budget
   bool synchronised_ = true;
   // Whether a row still to be processed may be older than one that was: then slices are of one stream, and
   // windows are looked at in both directions (SPEC H5).
@@ -136,6 +138,7 @@ class TreeJoin {
   std::vector<LeafBefore> leaves_before_;
   std::vector<JointBefore> joints_before_;
   std::vector<Ages> ages_before_;
+  std::optional<std::int64_t> cycle_before_;
   bool unsettled_before_ = false;
   Timestamp newest_processed_before_ = kMinTimestamp;
 };

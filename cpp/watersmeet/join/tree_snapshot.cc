@@ -22,6 +22,7 @@ void save_half(ByteWriter& writer, const HalfJoin& half) {
   writer.put(half.by_cell);
   half.allowance.save(writer);
   half.plan.save(writer);
+  writer.put(half.denied);
 }
 
 void load_half(ByteReader& reader, HalfJoin& half) {
@@ -29,6 +30,7 @@ void load_half(ByteReader& reader, HalfJoin& half) {
   half.by_cell = reader.get<CellCounts>();
   half.allowance.load(reader);
   expect(half.plan.load(reader), "a plan of cells out of range");
+  half.denied = reader.get<double>();
 }
 
 void load_times(ByteReader& reader, Window& window) {
@@ -73,6 +75,8 @@ void TreeJoin::save(ByteWriter& writer) const {
     for (const std::size_t input : inputs) writer.put<std::uint64_t>(input);
   }
   writer.put(results_);
+  writer.put<std::uint8_t>(cycle_.has_value() ? 1 : 0);
+  writer.put(cycle_.value_or(0));
   writer.put<std::uint8_t>(synchronised_ ? 1 : 0);
   writer.put<std::uint8_t>(unsettled_ ? 1 : 0);
   writer.put(newest_processed_);
@@ -95,6 +99,9 @@ void TreeJoin::load(ByteReader& reader) {
     for (const std::size_t input : inputs) expect(reader.get<std::uint64_t>() == input, "another tree");
   }
   results_ = reader.get<std::uint64_t>();
+  const bool rationed = reader.get<std::uint8_t>() != 0;
+  const auto cycle = reader.get<std::int64_t>();
+  if (rationed) cycle_ = cycle;
   synchronised_ = reader.get<std::uint8_t>() != 0;
   unsettled_ = reader.get<std::uint8_t>() != 0;
   newest_processed_ = reader.get<Timestamp>();

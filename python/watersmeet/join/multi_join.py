@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import pyarrow as pa
 
@@ -122,10 +122,20 @@ class MultiJoin:
         with self._guard:
             return multi_metrics(self._engine)
 
-    def explain(self) -> MultiExplanation:
-        """The tree with rates, productivities, allowances, freshness, predicted and measured throughput."""
+    @overload
+    def explain(self) -> MultiExplanation: ...
+    @overload
+    def explain(self, *, format: Literal["text", "json"]) -> str: ...
+    def explain(self, *, format: str | None = None) -> MultiExplanation | str:  # noqa: A002  the API's word
+        """The tree with rates, productivities, allowances, freshness, predicted and measured throughput.
+
+        Gives a value that prints as a tree; with format="text" the tree, with "json" the same for programs.
+        """
+        if format not in (None, "text", "json"):
+            raise ConfigError(f"explain(format)={format!r}: expected 'text' or 'json'")
         with self._guard:
-            return explain_multi(self._engine)
+            found = explain_multi(self._engine)
+        return found if format is None else found.to_json() if format == "json" else str(found)
 
     def snapshot(self) -> bytes:
         """The join as it is, for restore(): versioned, checksummed; the join itself goes on undisturbed."""

@@ -43,11 +43,12 @@ class Cover:
     feasible: bool
     needed_budget: float
     needed_freshness: Mapping[str, float]
+    for_freshness: bool = True  # or only to fill states
 
     @property
     def problem(self) -> str | None:
         """Why the freshness cannot be kept and what would help, in words; None when it can."""
-        if self.feasible:
+        if self.feasible or not self.for_freshness:
             return None
         wanted = ", ".join(f"{name} {seconds:.4g} s" for name, seconds in self.needed_freshness.items())
         relaxed = f"freshness {wanted} instead" if wanted else "no freshness would do"
@@ -59,15 +60,24 @@ class Cover:
 def cover(plan: Plan, budget: float) -> Cover | None:
     """The cheapest cover of the plan's freshness, or what would make one possible; None without freshness."""
     slack = slack_s(plan)
-    rates = refresh_rates(plan, slack)
+    rates = _wanted(plan, slack)
     if not rates:
         return None
+    fresh = bool(slack)
     paths = minimum_cover(plan, rates) if math.inf not in rates.values() else None
     cost = math.inf if paths is None else sum(paths.values())
     if paths is not None and cost <= budget * (1.0 + _TOLERANCE):
-        return Cover(_frozen(rates), _frozen(paths), cost, True, cost, _frozen(plan.freshness))
+        return Cover(_frozen(rates), _frozen(paths), cost, True, cost, _frozen(plan.freshness), fresh)
     best, freshness = _possible(plan, slack, budget)
-    return Cover(_frozen(rates), _frozen(best), sum(best.values()), False, cost, _frozen(freshness))
+    return Cover(_frozen(rates), _frozen(best), sum(best.values()), False, cost, _frozen(freshness), fresh)
+
+
+def _wanted(plan: Plan, slack: Mapping[str, float]) -> dict[str, float]:
+    """Rows per second that must enter each state: to keep it fresh, or to fill it."""
+    rates = {**refresh_rates(plan, slack)}
+    for state, rate in plan.filling.items():
+        rates[state] = max(rate, rates.get(state, 0.0))
+    return {state: rates[state] for state in plan.tree.susceptible if rates.get(state)}
 
 
 def minimum_cover(plan: Plan, rates: Mapping[str, float]) -> dict[str, float] | None:
@@ -116,7 +126,7 @@ def _possible(
     """
     none = dict.fromkeys(plan.paths, 0.0)
     start = {stream: spare if spare > 0.0 else plan.window_s(stream) for stream, spare in slack.items()}
-    rates = refresh_rates(plan, start)
+    rates = _wanted(plan, start)
     if math.inf in rates.values():
         return none, {}
     inserted = _inserted(plan, rates)

@@ -7,6 +7,7 @@ gives back what was measured when it is asked about the allowances that were in 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -22,6 +23,9 @@ from watersmeet.plan.tree import Node, Tree
 from watersmeet.plan.workload import Workload
 
 _FIRM = 50.0  # matches that it takes to believe that the two half-way joins of a join differ
+_FAR = 4.0  # standard deviations
+_GROWN = 1.2
+_BUNCH = 6.0  # times the variance of independent matches
 
 __all__ = [
     "Drift",
@@ -70,6 +74,26 @@ def blended(before: Period, now: Period, memory: float) -> Period:
         blend(before.due, now.due),
         blend(before.made, now.made),
     )
+
+
+def changed(before: Period, now: Period) -> bool:
+    """Whether the counts of a period differ from those before it by more than chance would have it, or
+    windows were still filling.
+    """
+    if any(rows > _GROWN * before.windows[stream] for stream, rows in now.windows.items()):
+        return True
+    for stream, rows in now.rows.items():
+        expected = before.rows[stream] / before.seconds * now.seconds
+        if abs(rows - expected) > _FAR * math.sqrt(expected + rows + 1.0):
+            return True
+    for name, made in now.made.items():
+        if before.due[name] <= 0.0:
+            continue
+        expected = before.made[name] / before.due[name] * now.due[name]
+        # Matches of one probe, and of like keys, come together.
+        if abs(made - expected) > _FAR * math.sqrt(_BUNCH * (expected + made + 1.0)):
+            return True
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +190,7 @@ def measured_plan(
     *,
     freshness: Mapping[str, float] | None = None,
     curves: Mapping[str, CellCurve] | None = None,
+    filling: Mapping[str, float] | None = None,
 ) -> Plan:
     """The same where the states between joins are of given sizes: each half-way join has its own
     selectivity.
@@ -192,6 +217,7 @@ def measured_plan(
         selectivity=shares,
         freshness=freshness,
         curves=curves,
+        filling=filling,
     )
 
 

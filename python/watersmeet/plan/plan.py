@@ -73,6 +73,8 @@ class Plan:
                   left out may be as old as their window allows
     curves        per half-way join, where its probes may look at the best cells of a state alone: what these
                   hold; matches are spread evenly where it is left out
+    filling       rows per second that must enter a state between joins whatever they are worth, until it is
+                  as full as `states` says
     """
 
     tree: Tree
@@ -81,6 +83,7 @@ class Plan:
     selectivity: Mapping[str, tuple[float, float]]
     freshness: Mapping[str, float]
     curves: Mapping[str, CellCurve]
+    filling: Mapping[str, float]
     productivities: Mapping[str, float]  # rho_h of each half-way join, eq. 3
     paths: Mapping[str, Path]
 
@@ -93,6 +96,7 @@ class Plan:
         selectivity: Mapping[str, Selectivity],
         freshness: Mapping[str, float] | None = None,
         curves: Mapping[str, CellCurve] | None = None,
+        filling: Mapping[str, float] | None = None,
     ) -> None:
         parsed = parse_tree(tree)
         self._set("tree", parsed)
@@ -101,6 +105,7 @@ class Plan:
         self._set("selectivity", _selectivities(selectivity, parsed))
         self._set("freshness", _freshness(freshness or {}, parsed))
         self._set("curves", MappingProxyType(dict(curves or {})))
+        self._set("filling", MappingProxyType(dict(filling or {})))
         self._set("productivities", MappingProxyType(self._productivities()))
         self._set("paths", MappingProxyType({stream: self._path(stream) for stream in parsed.streams}))
 
@@ -132,6 +137,7 @@ class Plan:
             selectivity=self.selectivity,
             freshness=fresh,
             curves=self.curves,
+            filling=self.filling,
         )
 
     def _productivities(self) -> dict[str, float]:

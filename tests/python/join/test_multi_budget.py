@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
+from threading import Event
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from bench.figures.jaqpot.stale import run as stale_run
+from bench.figures.jaqpot.steps import recovered
 
 import watersmeet as wm
 from watersmeet.plan import POLICIES, Workload, allocate, saturation, steady_state
@@ -121,6 +125,24 @@ def test_analysis_in_its_own_thread_decides_as_well() -> None:
     assert any(each.kind == "actuated" for each in join.metrics.decisions)
 
 
+def test_an_analysis_that_takes_long_holds_up_no_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    from watersmeet.join.multi import control
+
+    may_end, decide = Event(), control._decide
+
+    def slowly(*arguments: Any) -> Any:
+        assert may_end.wait(60)
+        return decide(*arguments)
+
+    monkeypatch.setattr(control, "_decide", slowly)
+    join = multi_join(LINEAR, budget=500, analysis="thread")
+    assert sum(run(join, tables(30, seed=5))) > 0, "rows were joined while the analysis was stuck"
+    assert join.metrics.decisions == ()
+    may_end.set()
+    join.finish()
+    assert [each.kind for each in join.metrics.decisions] == ["actuated"]
+
+
 def test_with_a_budget_the_answer_does_not_depend_on_batches() -> None:
     given = tables(20, seed=6)
     whole = {name: [pa.concat_tables(parts)] for name, parts in given.items()}
@@ -136,9 +158,10 @@ def test_with_a_budget_the_answer_does_not_depend_on_batches() -> None:
     ]
 
 
-def test_a_budget_of_nothing_gives_nothing() -> None:
-    join = multi_join(LINEAR, budget=0)
+def test_a_budget_of_next_to_nothing_gives_nothing_and_keeps_every_row() -> None:
+    join = multi_join(LINEAR, budget=1e-9)
     assert sum(run(join, tables(10, seed=7))) == 0
+    assert join.metrics.stream("A").window_rows > 0
 
 
 def test_explain_shows_tree_rates_allowances_and_throughput() -> None:
@@ -149,6 +172,14 @@ def test_explain_shows_tree_rates_allowances_and_throughput() -> None:
     for words in ("tree (((A B) C) D)", "budget 500", "may probe", "per probe", "saturation", "measured"):
         assert words in text
     assert max(each.largest_s for each in join.metrics.freshness.values()) <= WINDOW_S
+    assert join.explain(format="text") == text
+    told = json.loads(join.explain(format="json"))
+    assert told["tree"] == [[["A", "B"], "C"], "D"]
+    assert set(told["half_joins"]) == {"A", "B", "A+B", "C", "A+B+C", "D"}
+    assert sum(each["allowance"] for each in told["half_joins"].values()) <= 500
+    assert told["predicted"] > 0 < told["measured"]
+    with pytest.raises(wm.ConfigError, match="expected 'text' or 'json'"):
+        join.explain(format="html")  # type: ignore[call-overload]
 
 
 def test_a_tree_left_free_is_changed_for_a_cheaper_one_and_the_answer_stays() -> None:
@@ -170,3 +201,77 @@ def test_a_plan_of_the_paper_is_reached_by_the_engines_own_measurement() -> None
     assert plan is not None
     own = allocate(plan, budget=budget, policy="grepp")
     assert own.spent == pytest.approx(budget)
+
+
+def correlated(seconds: int, seed: int, lag_s: float | None) -> dict[str, list[pa.Table]]:
+    """Keys of A and B, and of B and C, agree at a lag: partners are of one age; without it by chance."""
+    rng = np.random.default_rng(seed)
+    out: dict[str, list[pa.Table]] = {name: [] for name in "ABC"}
+    for second in range(seconds):
+        for at, name in enumerate("ABC"):
+            times = np.sort(rng.uniform(0, 1, int(rng.poisson(150)))) + second
+            near = np.floor((times - at * (lag_s or 0.0)) * 60).astype(np.int64) % 600
+            alike = rng.random(len(times)) < (0.0 if lag_s is None else 0.7)
+            key = np.where(alike, near, rng.integers(0, 600, len(times)))
+            stamps = pa.array((times * 1e6).astype(np.int64), pa.timestamp("us"))
+            out[name].append(pa.table({"ts": stamps, "key": key}))
+    return out
+
+
+@pytest.mark.parametrize(("lag_s", "least", "most"), [(3.0, 1.5, 99.0), (0.0, 1.5, 99.0), (None, 0.95, 1.6)])
+def test_cells_make_more_of_a_budget_where_ages_tell_and_lose_nothing_where_not(
+    lag_s: float | None, least: float, most: float
+) -> None:
+    given = correlated(50, seed=3, lag_s=lag_s)
+    made = {}
+    for cells in (True, False):
+        streams = [wm.Stream(name, window="8s") for name in "ABC"]
+        join = wm.MultiJoin(
+            streams,
+            tree=(("A", "B"), "C"),
+            on={("A", "B"): wm.equal("key"), ("B", "C"): wm.equal("key")},
+            budget=150,
+            monitor="5s",
+            analysis="inline",
+            cells=cells,
+        )
+        made[cells] = sum(run(join, given)[20:])
+        assert sum(each.probes for each in join.metrics.half_joins.values()) <= 150 * 51
+    assert least < made[True] / made[False] < most, made
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_no_result_is_stale_though_combinations_outlive_windows(policy: str) -> None:
+    """A small run of bench/figures/jaqpot/stale.py, which makes a million for every policy and shape."""
+    outlived = 0
+    for shape in ("bushy", "J-Fig5d"):
+        seen, stale, beyond, oldest = stale_run(shape, policy, results=12_000)
+        assert seen >= 12_000
+        assert stale == 0
+        assert oldest <= 4.5
+        outlived += beyond
+    assert outlived > 0
+
+
+def test_steps_of_the_selectivities_are_made_up_for_within_two_periods() -> None:
+    """J-Fig6; bench/figures/jaqpot/steps.py does every shape and policy."""
+    assert min(recovered("linear", "jaqpot")) > 0.95
+
+
+def test_freshness_that_cannot_be_kept_is_reported_with_what_would_help() -> None:
+    streams = [wm.Stream(name, window="4s", freshness="5s") for name in RATES]
+    join = wm.MultiJoin(
+        streams,
+        tree=LINEAR,
+        on=ON,
+        budget=40,
+        states={"A+B": 3000, "A+B+C": 3000},
+        analysis="inline",
+        monitor="5s",
+    )
+    run(join, tables(60, seed=8))
+    problems = [each.problem for each in join.metrics.decisions if each.problem]
+    assert problems
+    assert "freshness needs a budget of" in problems[-1] or "with any budget" in problems[-1]
+    assert "s instead" in problems[-1]
+    assert problems[-1] in join.explain(format="text")

@@ -249,8 +249,8 @@ def _flag(value: object) -> bool:
 def _budget(value: object) -> float | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
-        raise ConfigError(f"budget={value!r}: expected probes per second, at least 0, or None: exact")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
+        raise ConfigError(f"budget={value!r}: expected probes per second, more than 0, or None: exact")
     return float(value)
 
 

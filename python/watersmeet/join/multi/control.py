@@ -37,6 +37,7 @@ from watersmeet.plan import (
     analyse_tree,
     analyse_workload,
     blended,
+    changed,
     drifted,
     flow,
     from_counts,
@@ -49,10 +50,13 @@ from watersmeet.vocabulary.duration import NANOSECONDS
 __all__ = ["Believed", "Control", "ControlState"]
 
 _MOST_DECISIONS: Final = 1000
-_MEMORY: Final = 0.3  # weight of what was measured before the last period
+_LONG_MEMORY: Final = 0.75  # weight of what was measured before the last period
+_MEMORY: Final = 0.15  # the same if it has changed
 _DRIFT_MEMORY: Final = 0.85  # the half-way joins of one join differ less, and need more still
 _CELL_MEMORY: Final = 0.7  # cells need more matches than half-way joins do
 _LEARNING: Final = 0.04  # of an allowance that goes to single cells: whole probes, to know the others
+_MOST_FILLING: Final = 5  # periods
+_FULL: Final = 0.9
 _EAGER: Final = 1.05  # rows come in bursts: what some of them leave over is to be spent by others
 Believed = Workload | Plan  # a plan where the states between joins are counted
 
@@ -72,6 +76,7 @@ class ControlState:
     averaged: Period | None = None  # the counts of the last periods, older ones with less weight
     cells: Mapping[str, CellCounts] = field(default_factory=dict)  # the same of the cells
     drift: Drift = field(default_factory=Drift)
+    filled_for: int = 0  # periods that there was to fill counted states
     believed: Believed | None = None
     analysed: Believed | None = None
     measured: float = 0.0  # results per second in the last period
@@ -116,15 +121,20 @@ class Control:
             self._core.set_tree(tree_inputs(tree, self._config.names), keep)
         except Exception as error:  # a user's function, asked about other pairs than ever before
             problem = f"tree {tree} could not be made, {self.state.tree} stays: {error}"
-            last = replace(self.state.decisions[-1], problem=problem, tree=self.state.tree)
-            self.state = replace(
-                self.state, next_tree=None, decisions=(*self.state.decisions[:-1], last), reading=None
-            )
+            decisions = self.state.decisions
+            if decisions:
+                last = replace(decisions[-1], problem=problem, tree=self.state.tree)
+                decisions = (*decisions[:-1], last)
+            self.state = replace(self.state, next_tree=None, decisions=decisions, reading=None)
         else:
             self.state = replace(
                 self.state, tree=tree, next_tree=None, reading=None, averaged=None, cells={}, drift=Drift()
             )
         self._set_allowances()
+
+    def decide_for(self, tree: Tree) -> None:
+        """Have another tree from the next change on, whatever it promises; for tests."""
+        self.state = replace(self.state, next_tree=tree)
 
     def resume(self, state: ControlState) -> None:
         """Go on from a state that was saved with the core's."""
@@ -170,22 +180,34 @@ class Control:
         reading = read_core(self._core, state.tree)
         seconds = (period - state.period) * self._span * self._unit_ns / NANOSECONDS["s"]
         cells = faded_cells(state.cells, cells_since(reading, state.reading), _CELL_MEMORY)
-        curves = curves_of(cells) if config.uses_cells else {}
+        curves = curves_of(cells, reading.bunches) if config.uses_cells else {}
         now = observed(config, state.tree, reading, state.reading, curves, cells, seconds)
-        averaged = now if state.averaged is None else blended(state.averaged, now, _MEMORY)
+        anew = state.averaged is None or changed(state.averaged, now)
+        memory = _MEMORY if anew else _LONG_MEMORY
+        averaged = now if state.averaged is None else blended(state.averaged, now, memory)
         fresh = self._freshness
         believed: Believed
         if config.states is None:
             before = state.believed if isinstance(state.believed, Workload) else None
-            drift = drifted(state.drift, state.tree, now, config.joined, memory=_DRIFT_MEMORY)
+            drift = drifted(
+                state.drift, state.tree, now, config.joined, memory=_MEMORY if anew else _DRIFT_MEMORY
+            )
             self.state = state = replace(state, drift=drift)
             believed = measured_workload(
                 state.tree, averaged, config.joined, before, drift=drift, freshness=fresh, curves=curves
             )
         else:
             last = state.believed if isinstance(state.believed, Plan) else None
+            filling = self._filling(reading, seconds)
+            self.state = state = replace(state, filled_for=state.filled_for + 1)
             believed = measured_plan(
-                state.tree, averaged, config.states, last, freshness=fresh, curves=curves
+                state.tree,
+                averaged,
+                config.states,
+                last,
+                freshness=fresh,
+                curves=curves,
+                filling=filling,
             )
         root = [node.name for node in state.tree.root.inputs or ()]
         self.state = replace(
@@ -197,6 +219,18 @@ class Control:
             measured=sum(now.made[name] for name in root) / seconds,
         )
         self._analyse(believed, period * self._span * self._unit_ns / NANOSECONDS["s"])
+
+    def _filling(self, reading: Reading, seconds: float) -> dict[str, float]:
+        """Counted states start empty, and the model knows full ones: whatever the policy, they are filled
+        first, as far as that goes within some periods.
+        """
+        if self._config.budget is None or self.state.filled_for >= _MOST_FILLING:
+            return {}
+        return {
+            name: (rows - reading.counts[name]["state_rows"]) / seconds
+            for name, rows in (self._config.states or {}).items()
+            if reading.counts[name]["state_rows"] < _FULL * rows
+        }
 
     def _analyse(self, believed: Believed, at_s: float) -> None:
         state, config, budget = self.state, self._config, self.budget
@@ -274,6 +308,8 @@ def _decide(
     """The analysis itself: a function of values, in whichever thread."""
     if isinstance(believed, Plan):
         before = state.analysed if isinstance(state.analysed, Plan) else None
+        if before is not None and before.filling and not believed.filling:
+            before = None  # what was allocated to fill the states has no other worth
         assert state.allocation is not None  # counted states without a budget have nothing to decide
         return analyse(
             before,
@@ -281,7 +317,7 @@ def _decide(
             state.allocation,
             at_s=at_s,
             budget=budget,
-            policy=config.policy,
+            policy="jaqpot" if believed.filling else config.policy,
             rule=config.rule,
         )
     known = state.analysed if isinstance(state.analysed, Workload) else None

@@ -25,6 +25,7 @@ from watersmeet.vocabulary.duration import INT64_MAX, NANOSECONDS
 
 __all__ = ["CorePlan", "KeepPairs", "make_core_plan", "make_keep_pairs", "tree_inputs"]
 
+_CARRIED = 2.0  # cycles that an unused allowance is kept for its own half-way join, before others may have it
 KeepPairs = Callable[[int, Rows, Rows], npt.NDArray[np.bool_]]
 
 
@@ -84,6 +85,8 @@ class CorePlan:
             joins=tree_inputs(tree, self.config.names),
             state_rows=list((self.config.states or {}).values()),
             cycle=max(1, NANOSECONDS["s"] // self.unit_ns),
+            shares_spare=self.config.policy == "jaqpot",
+            carried_cycles=_CARRIED if self.config.policy == "jaqpot" else 10.0,
             track_ages=track_ages,
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
 from watersmeet.join.multi.engine import MultiEngine
@@ -27,6 +28,45 @@ class MultiExplanation:
     predicted: float | None
     measured: float | None
     last_decision: str | None
+
+    def to_json(self) -> str:
+        """The same for programs: one object, half-way joins by name."""
+        plan, allocation = self.plan, self.allocation
+        cover = None if allocation is None else allocation.cover
+        everything = None if plan is None else saturation(plan)
+        found = {
+            "tree": self.tree.nested(),
+            "budget": self.budget,
+            "policy": self.policy,
+            "half_joins": {name: self._numbers(name) for name in self.tree.half_joins},
+            "paths": None if plan is None else {name: path.productivity for name, path in plan.paths.items()},
+            "saturation": None
+            if everything is None
+            else {"budget": everything.budget, "throughput": everything.throughput},
+            "freshness_cover": None
+            if cover is None
+            else {
+                "cost": cover.cost,
+                "rates": dict(cover.rates),
+                "feasible": cover.feasible,
+                "problem": cover.problem,
+            },
+            "predicted": self.predicted,
+            "measured": self.measured,
+            "last_decision": self.last_decision,
+        }
+        return json.dumps(found, indent=2)
+
+    def _numbers(self, name: str) -> dict[str, float | str | None]:
+        join, plan = self.tree.parents[name], self.plan
+        allowed = None if self.allocation is None else self.allocation.probes.get(name, 0.0)
+        return {
+            "probes": join.partner(name).name,
+            "rows_per_s": None if plan is None else plan.rates.get(name),
+            "productivity": None if plan is None else plan.productivities[name],
+            "state_rows": None if plan is None else plan.states[name],
+            "allowance": allowed,
+        }
 
     def __str__(self) -> str:
         exact = self.budget is None

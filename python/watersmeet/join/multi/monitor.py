@@ -20,7 +20,7 @@ __all__ = ["CELLS", "Counted", "Reading", "curves_of", "observed", "read_core"]
 
 CELLS: Final = 16  # of a state; as in the core
 _SURE: Final = 3.0  # standard deviations by which cells must differ to be told apart
-_SCATTER: Final = 2.0  # how much wider than by chance matches scatter: those of one probe come together
+_SCATTER: Final = 2.0  # how much wider than by chance bunches of matches scatter: like keys come together
 Counted = Mapping[str, float]
 
 
@@ -30,6 +30,7 @@ class Reading:
 
     counts: Mapping[str, Counted]
     cells: Mapping[str, CellCounts]
+    bunches: Mapping[str, float]  # how many matches come together, as a match sees it
 
 
 def read_core(core: Any, tree: Tree) -> Reading:
@@ -38,9 +39,13 @@ def read_core(core: Any, tree: Tree) -> Reading:
     counts = dict(zip(names, core.statistics()["half_joins"], strict=True))
     cells = {
         name: CellCounts(np.array([compared], float), np.array([matches], float))
-        for name, (compared, matches) in zip(names, core.cells(), strict=True)
+        for name, (compared, matches, _) in zip(names, core.cells(), strict=True)
     }
-    return Reading(counts, cells)
+    bunches = {
+        name: squares / max(1, sum(matches))
+        for name, (_, matches, squares) in zip(names, core.cells(), strict=True)
+    }
+    return Reading(counts, cells, bunches)
 
 
 def cells_since(now: Reading, before: Reading | None) -> dict[str, CellCounts]:
@@ -65,20 +70,20 @@ def faded_cells(
     }
 
 
-def curves_of(cells: Mapping[str, CellCounts]) -> dict[str, CellCurve]:
+def curves_of(cells: Mapping[str, CellCounts], bunches: Mapping[str, float]) -> dict[str, CellCurve]:
     """What the best cells hold, of half-way joins whose cells are known to differ."""
-    found = {name: _curve(each) for name, each in cells.items()}
+    found = {name: _curve(each, _SCATTER * max(1.0, bunches[name])) for name, each in cells.items()}
     return {name: curve for name, curve in found.items() if not curve.is_even}
 
 
-def _curve(cells: CellCounts) -> CellCurve:
+def _curve(cells: CellCounts, scatter: float) -> CellCurve:
     compared, matches = cells.comparisons[0], cells.matches[0]
     if compared.sum() == 0.0 or matches.sum() == 0.0:
         return EVEN
     # Cells that nobody visits for a while keep their counts, which fade; those never seen are like the rest.
     due = compared * matches.sum() / compared.sum()
     seen = due > 0.0
-    misfit = float(np.sum((matches[seen] - due[seen]) ** 2 / due[seen])) / _SCATTER
+    misfit = float(np.sum((matches[seen] - due[seen]) ** 2 / due[seen])) / scatter
     free = int(seen.sum()) - 1
     if free < 1 or misfit < free + _SURE * math.sqrt(2.0 * free):
         return EVEN

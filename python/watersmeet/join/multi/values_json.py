@@ -31,7 +31,7 @@ _KINDS: Final[dict[str, type[Any]]] = {
     for kind in (Allocation, CellCurve, ControlState, Cover, Decision, Drift, Period, Reading)
 }
 
-_PLAN: Final = ("tree", "rates", "states", "selectivity", "freshness", "curves")
+_PLAN: Final = ("tree", "rates", "states", "selectivity", "freshness", "curves", "filling")
 _WORKLOAD: Final = ("rates", "windows", "freshness", "skew", "curves")
 
 
