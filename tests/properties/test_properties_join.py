@@ -51,6 +51,7 @@ class _Machine(RuleBasedStateMachine):
         self.times: tuple[list[int], list[int]] = ([], [])
         self.values: tuple[list[Any], list[Any]] = ([], [])
         self.clock = [0, 0]  # no row of that side may be older
+        self.floors = [-1, -1]  # the same, -1 before anything has come or been promised
         self.answers: dict[str, list[tuple[int | None, int | None]]] = {name: [] for name in variants}
         self.joins = {
             name: wm.WindowJoin(
@@ -69,6 +70,7 @@ class _Machine(RuleBasedStateMachine):
         for gap in gaps:
             self.clock[side] += gap
             times.append(self.clock[side])
+            self.floors[side] = self.clock[side]
         self.times[side].extend(times)
         self.values[side].extend(values)
         batch = pa.table({"ts": pa.array(times, pa.int64()), "v": pa.array(values, self.kind)})
@@ -77,6 +79,7 @@ class _Machine(RuleBasedStateMachine):
 
     def _advance(self, side: int, ahead: int) -> None:
         self.clock[side] += ahead
+        self.floors[side] = self.clock[side]
         for name, join in self.joins.items():
             self.answers[name] += _pairs(join.advance(NAMES[side], to=self.clock[side]))
 
@@ -118,18 +121,15 @@ class Windows(_Machine):
     @initialize(spans=st.tuples(st.integers(0, 10), st.integers(0, 10)))
     def begin(self, spans: tuple[int, int]) -> None:
         self.spans = spans
-        self.floors: list[int | None] = [None, None]  # nothing has come or been promised yet
         self._begin((f"{spans[0]}us", f"{spans[1]}us"), "inner", {"active": {}, "lazy": {"expiry": "lazy"}})
 
     @rule(side=SIDES, gaps=st.lists(st.integers(0, 6), min_size=1, max_size=6))
     def push(self, side: int, gaps: list[int]) -> None:
         self._push(side, gaps, [0] * len(gaps))
-        self.floors[side] = self.clock[side]
 
     @rule(side=SIDES, ahead=st.integers(0, 30))
     def advance(self, side: int, ahead: int) -> None:
         self._advance(side, ahead)
-        self.floors[side] = self.clock[side]
 
     @invariant()
     def windows_hold_what_may_still_be_met(self) -> None:
@@ -138,7 +138,7 @@ class Windows(_Machine):
         for side in (0, 1):
             floor = self.floors[1 - side]
             own = self.times[side]
-            needed = sum(floor is None or time + self.spans[side] >= floor for time in own)
+            needed = sum(time + self.spans[side] >= floor for time in own)
             active, lazy = (self.joins[name].metrics.streams[side].window_rows for name in ("active", "lazy"))
             assert active == needed
             assert needed <= lazy <= len(own)
@@ -152,19 +152,16 @@ class HoldBuffer(_Machine):
 
     @initialize(windows=st.tuples(WINDOWS, WINDOWS))
     def begin(self, windows: tuple[str, str]) -> None:
-        self.floors: list[int] = [-1, -1]
         variants = {order: {"order": order} for order in ("filter-order", "sync-filter")}
         self._begin(windows, "inner", variants)
 
     @rule(side=SIDES, rows=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2)), min_size=1, max_size=6))
     def push(self, side: int, rows: list[tuple[int, int]]) -> None:
         self._push(side, [gap for gap, _ in rows], [value for _, value in rows])
-        self.floors[side] = self.clock[side]
 
     @rule(side=SIDES, ahead=st.integers(0, 30))
     def advance(self, side: int, ahead: int) -> None:
         self._advance(side, ahead)
-        self.floors[side] = self.clock[side]
 
     @invariant()
     def results_are_those_before_the_lower_clock(self) -> None:
