@@ -68,6 +68,7 @@ class Variant:
     scale: float = 1.0  # of the workload's stream
     repeats: int | None = None  # at most so many timed runs
     checks: bool = True  # False: the engine gives no row numbers, only its count is checked
+    rehearsed: bool = False  # the whole job once before, untimed, in the same process
     default: bool = True  # False: only run when asked for with --all
 
     def case(self, case: Case) -> Case:

@@ -85,6 +85,10 @@ def _environment(peer: str) -> Path:
 
 def _main(arguments: list[str]) -> int:
     failed = []
+    unknown = [peer for peer in arguments if peer not in OWN_ENVIRONMENT]
+    if unknown:
+        print(f"{unknown[0]!r} is none of {', '.join(OWN_ENVIRONMENT)}", file=sys.stderr)
+        return 2
     for peer in arguments or OWN_ENVIRONMENT:
         print(f"installing {peer} into {_environment(peer)}", flush=True)
         try:

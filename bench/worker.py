@@ -1,8 +1,9 @@
 """One measurement in a process of its own: `python -m bench.worker '<JSON request>'`, started by run.py.
 
 The process is pinned to one core, prepares the input, runs the join on a short prefix to load what loads
-lazily, and then runs it once under the clock. It prints one JSON line. CPU time is user + system time of all
-threads and of child processes (Flink's JVM), so an engine that uses helper threads pays for them.
+lazily (and once in full, where the variant is rehearsed), and then runs it once under the clock. It prints
+one JSON line. CPU time is user + system time of all threads and of child processes (Flink's JVM), so an
+engine that uses helper threads pays for them.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ def measure(engine: Engine, variant: Variant, case: Case, *, check: bool) -> Mea
     """
     if engine.warm:
         engine.prepare(case.resized(rows=_WARM_ROWS), variant.options)(CountingSink())
+    if variant.rehearsed and not check:
+        engine.prepare(case, variant.options)(CountingSink())
     job = engine.prepare(case, variant.options)
     sink = CheckingSink() if check else CountingSink()
     wall, cpu = time.perf_counter(), _cpu_seconds()

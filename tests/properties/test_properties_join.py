@@ -1,4 +1,4 @@
-"""State machines: joins with different indexes in lockstep, the reorder buffer, snapshots; against models."""
+"""State machines: windows, indexes in lockstep, hold and reorder buffers, snapshots; against models."""
 
 from __future__ import annotations
 
@@ -51,6 +51,7 @@ class _Machine(RuleBasedStateMachine):
         self.times: tuple[list[int], list[int]] = ([], [])
         self.values: tuple[list[Any], list[Any]] = ([], [])
         self.clock = [0, 0]  # no row of that side may be older
+        self.floors = [-1, -1]  # the same, -1 before anything has come or been promised
         self.answers: dict[str, list[tuple[int | None, int | None]]] = {name: [] for name in variants}
         self.joins = {
             name: wm.WindowJoin(
@@ -69,6 +70,7 @@ class _Machine(RuleBasedStateMachine):
         for gap in gaps:
             self.clock[side] += gap
             times.append(self.clock[side])
+            self.floors[side] = self.clock[side]
         self.times[side].extend(times)
         self.values[side].extend(values)
         batch = pa.table({"ts": pa.array(times, pa.int64()), "v": pa.array(values, self.kind)})
@@ -77,6 +79,7 @@ class _Machine(RuleBasedStateMachine):
 
     def _advance(self, side: int, ahead: int) -> None:
         self.clock[side] += ahead
+        self.floors[side] = self.clock[side]
         for name, join in self.joins.items():
             self.answers[name] += _pairs(join.advance(NAMES[side], to=self.clock[side]))
 
@@ -107,6 +110,66 @@ class _Machine(RuleBasedStateMachine):
         for name, join in self.joins.items():
             answer = self.answers[name] + _pairs(join.finish())
             assert sorted(answer, key=_key) == expected, name
+
+
+class Windows(_Machine):
+    """Each window holds exactly the rows that a row still to come may meet."""
+
+    on = None
+    kind = pa.int64()
+
+    @initialize(spans=st.tuples(st.integers(0, 10), st.integers(0, 10)))
+    def begin(self, spans: tuple[int, int]) -> None:
+        self.spans = spans
+        self._begin((f"{spans[0]}us", f"{spans[1]}us"), "inner", {"active": {}, "lazy": {"expiry": "lazy"}})
+
+    @rule(side=SIDES, gaps=st.lists(st.integers(0, 6), min_size=1, max_size=6))
+    def push(self, side: int, gaps: list[int]) -> None:
+        self._push(side, gaps, [0] * len(gaps))
+
+    @rule(side=SIDES, ahead=st.integers(0, 30))
+    def advance(self, side: int, ahead: int) -> None:
+        self._advance(side, ahead)
+
+    @invariant()
+    def windows_hold_what_may_still_be_met(self) -> None:
+        if not getattr(self, "joins", None):
+            return
+        for side in (0, 1):
+            floor = self.floors[1 - side]
+            own = self.times[side]
+            needed = sum(time + self.spans[side] >= floor for time in own)
+            active, lazy = (self.joins[name].metrics.streams[side].window_rows for name in ("active", "lazy"))
+            assert active == needed
+            assert needed <= lazy <= len(own)
+
+
+class HoldBuffer(_Machine):
+    """Results leave in order, as soon as no earlier one can come, and not before."""
+
+    on = wm.equal("v")
+    kind = pa.int64()
+
+    @initialize(windows=st.tuples(WINDOWS, WINDOWS))
+    def begin(self, windows: tuple[str, str]) -> None:
+        variants = {order: {"order": order} for order in ("filter-order", "sync-filter")}
+        self._begin(windows, "inner", variants)
+
+    @rule(side=SIDES, rows=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2)), min_size=1, max_size=6))
+    def push(self, side: int, rows: list[tuple[int, int]]) -> None:
+        self._push(side, [gap for gap, _ in rows], [value for _, value in rows])
+
+    @rule(side=SIDES, ahead=st.integers(0, 30))
+    def advance(self, side: int, ahead: int) -> None:
+        self._advance(side, ahead)
+
+    @invariant()
+    def results_are_those_before_the_lower_clock(self) -> None:
+        if not getattr(self, "joins", None):
+            return
+        timed = [(max(self.times[0][a], self.times[1][b]), a, b) for a, b in self._expected()]
+        free = sorted(result for result in timed if result[0] < min(self.floors))
+        assert self.answers["filter-order"] == [(left, right) for _, left, right in free]
 
 
 class KeyIndexes(_Machine):
@@ -261,10 +324,14 @@ class ReorderBuffer(RuleBasedStateMachine):
             assert join.late("left")["ts"].to_pylist() == late if late else join.late("left").num_rows == 0
 
 
+TestWindows = Windows.TestCase
+TestHoldBuffer = HoldBuffer.TestCase
 TestKeyIndexes = KeyIndexes.TestCase
 TestSetIndexes = SetIndexes.TestCase
 TestSnapshots = Snapshots.TestCase
 TestReorderBuffer = ReorderBuffer.TestCase
+TestWindows.settings = SETTINGS
+TestHoldBuffer.settings = SETTINGS
 TestKeyIndexes.settings = SETTINGS
 TestSetIndexes.settings = SETTINGS
 TestSnapshots.settings = SETTINGS

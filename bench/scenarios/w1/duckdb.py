@@ -31,4 +31,4 @@ def prepare(case: Case, options: Mapping[str, Any]) -> Job:
     return duckdb_job(case, query.format(window=case.window_us))
 
 
-ENGINE = Engine(kind="batch", needs="duckdb", prepare=prepare, variants=(Variant("plain"),))
+ENGINE = Engine(kind="batch", needs="duckdb", prepare=prepare, variants=(Variant("plain", rehearsed=True),))

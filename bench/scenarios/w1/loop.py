@@ -9,4 +9,5 @@ ENGINE = loop_engine(
     __file__,
     Variant("64k batch", {"batch": 65_536}),
     Variant("8k batch", {"batch": 8_192}),
+    Variant("64k batch, fresh memory", {"batch": 65_536, "kind": "fresh"}),
 )

@@ -23,4 +23,4 @@ def _prepare(case: Case, options: Mapping[str, Any]) -> Job:
     return duckdb_job(case, QUERY.format(window=case.window_us))
 
 
-ENGINE = Engine(kind="batch", needs="duckdb", prepare=_prepare, variants=(Variant("plain"),))
+ENGINE = Engine(kind="batch", needs="duckdb", prepare=_prepare, variants=(Variant("plain", rehearsed=True),))

@@ -27,4 +27,6 @@ def _prepare(case: Case, options: Mapping[str, Any]) -> Job:
     return polars_job(case, plan, engine="streaming")
 
 
-ENGINE = Engine(kind="batch", needs="polars", prepare=_prepare, variants=(Variant("streaming engine"),))
+ENGINE = Engine(
+    kind="batch", needs="polars", prepare=_prepare, variants=(Variant("streaming engine", rehearsed=True),)
+)
