@@ -108,8 +108,9 @@ class Selective {
     return pairs(change(keep, control, [&] { join_.begin_advance(checked(stream), to); }));
   }
 
-  py::tuple finish(const py::object& keep, const py::object& control) {
-    return pairs(change(keep, control, [&] { join_.begin_finish(); }));
+  py::tuple finish(const py::object& keep, const py::object& control, std::optional<std::size_t> stream) {
+    return pairs(change(keep, control,
+                        [&] { stream.has_value() ? join_.begin_end(checked(*stream)) : join_.begin_finish(); }));
   }
 
   void set_lag(double seconds) { join_.set_lag(seconds); }
@@ -267,7 +268,8 @@ void bind_selective(py::module_& module) {
            py::arg("kinds"), py::arg("keep"), py::arg("control"))
       .def("advance", &Selective::advance, py::arg("stream"), py::arg("to"), py::kw_only(), py::arg("keep"),
            py::arg("control"))
-      .def("finish", &Selective::finish, py::kw_only(), py::arg("keep"), py::arg("control"))
+      .def("finish", &Selective::finish, py::kw_only(), py::arg("keep"), py::arg("control"),
+           py::arg("stream") = py::none())
       .def("set_lag", &Selective::set_lag, py::arg("seconds"))
       .def("first_needed", &Selective::first_needed, py::arg("stream"))
       .def("statistics", &Selective::statistics)

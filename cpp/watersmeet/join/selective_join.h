@@ -64,6 +64,8 @@ class SelectiveJoin {
                   const std::uint8_t* kinds);
   void begin_advance(std::size_t stream, Timestamp to);
   void begin_finish();
+  // The same for one stream; the other goes on.
+  void begin_end(std::size_t stream);
 
   // Goes on until nothing more can be done, a control time has come, or so many candidates or units of work are there.
   Stop run(std::size_t max_pairs, double max_units);

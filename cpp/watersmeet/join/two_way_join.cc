@@ -108,6 +108,13 @@ void TwoWayJoin::begin_finish() {
   });
 }
 
+void TwoWayJoin::begin_end(std::size_t stream) {
+  change([&] {
+    sides_[stream]->ended = true;
+    admit_all();
+  });
+}
+
 void TwoWayJoin::begin_poll() {
   change([&] { admit_all(); });
 }
