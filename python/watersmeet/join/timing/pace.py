@@ -151,7 +151,7 @@ class Pace:
         self._move_on(engine, streams, unit_ns)
         self._find_blocker(held, streams)
         self._count_responses(engine, rows)
-        self._adapt(engine, held, held_bytes)
+        self._adapt(engine, held, held_bytes, streams)
 
     def arriving(self, newest_ns: int) -> int:
         """When rows come that are being pushed, the newest of which has this time."""
@@ -278,7 +278,7 @@ class Pace:
         for side, log in enumerate(self._arrivals):
             log.forget_before(engine.first_needed(side))
 
-    def _adapt(self, engine: Paced, held: int, held_bytes: int) -> None:
+    def _adapt(self, engine: Paced, held: int, held_bytes: int, streams: Any) -> None:
         now = self._now
         if now is None:
             return
@@ -286,7 +286,13 @@ class Pace:
         if switch is not None and switch.is_time(now, held_bytes):
             was_synchronised = switch.is_synchronised
             changed = switch.decide(
-                now, rows=tuple(self._in_time), due=engine.due(), held=held, held_bytes=held_bytes
+                now,
+                rows=tuple(self._in_time),
+                due=engine.due(),
+                held=held,
+                held_bytes=held_bytes,
+                newest=max(stream[1] for stream in streams),
+                complete_to=min(stream[2] for stream in streams),
             )
             if changed is not None:
                 self._note(now, *changed)
