@@ -94,6 +94,47 @@ class Engine:
             self.log = None
         return _with_unmatched(found, 1 - side, released) if len(released) else found
 
+    def refill(self, side: int, source: Any) -> None:
+        """Take rows whose results are known already. Requires: both streams' types are known."""
+        self._enter(side, source, lambda batch, extra: self.setup.core.refill(side, batch, **extra))
+
+    def hold(self, side: int, source: Any, arrivals: Any) -> None:
+        """Take rows of a micro-batch, which wait for drain(). Requires: the same, and a metered join."""
+        self._enter(
+            side,
+            source,
+            lambda batch, extra: self.setup.core.hold(side, batch, arrivals=arrivals, **extra),
+        )
+
+    def drain(self) -> pa.Table:
+        """Join all rows that wait, and give the results."""
+        return self._released(self.setup.core.drain(self.setup.keep))
+
+    def _enter(self, side: int, source: Any, take: Callable[[Any, dict[str, Any]], None]) -> None:
+        """Rows into the core and their payload into its store; an error leaves everything as it was."""
+        setup = self.setup
+        schema, intake, store = setup.schemas[side], setup.intakes[side], setup.stores[side]
+        if schema is None or intake is None or not setup.is_decided:
+            raise WatersmeetError("refill(): push an empty batch of each stream first, to declare its types")
+        batch = schema.aligned(as_batch(source, about="batch"))
+        if batch.num_rows == 0:
+            return
+        extra = {} if self.config.shed is None else shedding_extra(self.config, side, batch, None)
+        extra.pop("at", None)
+        core_batch = intake.core_batch(batch)
+        if store is None:
+            take(core_batch, extra)
+        else:
+            store.append(batch)
+            try:
+                take(core_batch, extra)
+            except BaseException:
+                store.rollback()
+                raise
+            store.commit()
+        self.pushed[side] += batch.num_rows
+        self.trim()
+
     def advance(self, side: int, to: Any) -> pa.Table:
         """Take a promise and give the results that it releases."""
         return self._timed(lambda: self._advance(side, to), bringing=side)
