@@ -133,7 +133,7 @@ void SelectiveJoin::begin_finish() {
 }
 
 void SelectiveJoin::begin_end(std::size_t stream) {
-  change([&] { sides_[stream]->ended = true; });
+  change(Turn::kInOrder, [&] { sides_[stream]->ended = true; });
 }
 
 void SelectiveJoin::take_batch(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array,
