@@ -261,7 +261,7 @@ def _metrics(engine: RingEngine) -> RingMetrics:
         for name, ordering in zip(names, engine.orderings.orderings, strict=True)
     }
     streams = tuple(_stream(engine, place) for place in range(len(names)))
-    facts = {} if engine.pace is None else engine.pace.facts()
+    facts = engine.pace.facts()
     ready = engine.ready
     if ready is None:
         return RingMetrics(0, streams, engine.slices, (), (), 0, orderings, 0, **facts)
@@ -296,7 +296,7 @@ def _stream(engine: RingEngine, place: int) -> StreamStatistics:
         pending_rows=state.waiting_rows + engine.pending(place),
         expired_rows=in_core["oldest"] + (engine.kept.expired[place] if engine.ready is not None else 0),
         watermark=known_watermark(in_core["watermark"]),
-        lateness_s=None if engine.pace is None else engine.pace.lateness_s(place),
+        lateness_s=engine.pace.lateness_s(place),
         **sources.timing(place),
     )
 

@@ -16,7 +16,7 @@ __all__ = ["ChoiceMade", "ResponseTimes", "WaitingMetrics", "why_waiting"]
 class ResponseTimes:
     """From the arrival of a result's last row to its release, over all results so far.
 
-    Quantiles are known to within 5 %. Of a push that releases more than 16 results, 16 stand for all.
+    Quantiles are known to within 5 %. Of a push that releases more than 4 results, 4 stand for all.
     """
 
     count: int = 0

@@ -23,7 +23,7 @@ from watersmeet.join.multi.core import CorePlan, KeepPairs, make_core_plan, make
 from watersmeet.join.timing.kept import KeptRows
 from watersmeet.join.timing.ordered import OrderedResults, starts_synchronised
 from watersmeet.join.timing.ordering import windows_in_seconds
-from watersmeet.join.timing.pace import Clock, Progress, paced
+from watersmeet.join.timing.pace import Clock, Pace, Progress
 from watersmeet.join.timing.sources import Moves, Ready, Sources
 from watersmeet.plan import Tree
 
@@ -136,12 +136,12 @@ class MultiEngine:
         self.running: Running | None = None
         self.is_finished = False
         self.is_synchronised = starts_synchronised(config.order)
-        self.pace = paced(
+        self.pace = Pace(
             config.streams,
             config.order,
-            clock=clock,
-            windows_s=windows_in_seconds(config.streams, None),
-            memory_limit=config.memory_limit,
+            clock,
+            windows_in_seconds(config.streams, None),
+            config.memory_limit,
         )
 
     # --- calls ---
@@ -234,16 +234,13 @@ class MultiEngine:
     def _timed(
         self, call: Callable[[], Found | None], *, at: float | None = None, bringing: int | None = None
     ) -> pa.Table:
-        pace = self.pace
-        if pace is None:
-            return self._released(call())
         try:
-            pace.begin(self, at, bringing)
+            self.pace.begin(self, at, bringing)
             rows = call()
         except BaseException:
-            pace.undo(self)
+            self.pace.undo(self)
             raise
-        pace.end(self, rows or [np.empty(0, np.int64)] * len(self.schemas))
+        self.pace.end(self, rows or [np.empty(0, np.int64)] * len(self.schemas))
         return self._released(rows)
 
     # --- moves ---
@@ -261,8 +258,7 @@ class MultiEngine:
         if late is not None and self.config.output == "rows":
             late = late.drop_columns([_ROW])
         self.sources.keep_late(stream, late)
-        if self.pace is not None:
-            self.pace.saw_times(stream, moves.times, schema.time_ns)
+        self.pace.saw_times(stream, moves.times, schema.time_ns)
         return rows
 
     def _make(self, moves: Moves) -> Found | None:
@@ -283,8 +279,7 @@ class MultiEngine:
             running.core.set_synchronised(self.is_synchronised)
         rows = running.change(ready, self.sources.promises(moves.states, running.plan.unit_ns))
         for each in ready:
-            if self.pace is not None:
-                self.pace.admitted(each.stream, self.admitted[each.stream], each.came)
+            self.pace.admitted(each.stream, self.admitted[each.stream], each.came)
             self.admitted[each.stream] += each.batch.num_rows
         self.running, self.sources.states = running, moves.states
         self.kept.clear()

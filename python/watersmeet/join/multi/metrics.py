@@ -76,9 +76,8 @@ class MultiMetrics:
 def multi_metrics(engine: MultiEngine) -> MultiMetrics:
     """A frozen copy of the counters; all zero before every stream has been heard of."""
     config, running = engine.config, engine.running
-    facts = {} if engine.pace is None else engine.pace.facts()
-    if facts:
-        facts["choices"] = facts.pop("decisions")
+    facts = engine.pace.facts()
+    facts["choices"] = facts.pop("decisions")
     if running is None:
         nothing: list[dict[str, int]] = [{}] * len(config.streams)
         return MultiMetrics(streams=_streams(engine, nothing, [0] * len(config.streams)), **facts)
@@ -120,8 +119,8 @@ def _streams(
                 expired_rows=counts.get("expired_rows", 0) + engine.kept.expired[place],
                 pending_rows=arrival.waiting_rows + engine.pending(place),
                 watermark=counts.get("watermark"),
-                lateness_s=None if engine.pace is None else engine.pace.lateness_s(place),
-                **({} if engine.pace is None else engine.sources.timing(place)),
+                lateness_s=engine.pace.lateness_s(place),
+                **engine.sources.timing(place),
             )
         )
     return tuple(found)

@@ -62,7 +62,7 @@ def multi_snapshot(engine: MultiEngine) -> bytes:
         "sources": sources.plain(),
         "admitted": engine.admitted,
         "synchronised": engine.is_synchronised,
-        "pace": None if engine.pace is None else engine.pace.plain(),
+        "pace": engine.pace.plain(),
         "running": running is not None,
         "control": None if control is None else plain_control(control.state),
         "first": [] if running is None else [store.first for store in running.stores],
@@ -115,8 +115,7 @@ def _engine(
     engine = MultiEngine(config, clock)
     engine.is_finished, engine.admitted = header["finished"], header["admitted"]
     engine.is_synchronised, engine.kept.expired = header["synchronised"], header["expired"]
-    if engine.pace is not None:
-        engine.pace.resume(header["pace"])
+    engine.pace.resume(header["pace"])
     left = iter(sections)
     for place, stream in enumerate(config.streams):
         section = next(left)
