@@ -148,8 +148,9 @@ class Selective {
     return pairs(change(keep, control, [&] { join_.begin_advance(checked_stream(stream), to); }));
   }
 
-  py::tuple finish(const py::object& keep, const py::object& control) {
-    return pairs(change(keep, control, [&] { join_.begin_finish(); }));
+  py::tuple finish(const py::object& keep, const py::object& control, std::optional<std::size_t> stream) {
+    return pairs(change(keep, control,
+                        [&] { stream.has_value() ? join_.begin_end(checked_stream(*stream)) : join_.begin_finish(); }));
   }
 
   void set_room(std::size_t room, bool may_evict) { limit_.set(room, may_evict); }
@@ -315,7 +316,8 @@ void bind_selective(py::module_& module) {
            py::arg("kinds"), py::arg("keep"), py::arg("control"))
       .def("advance", &Selective::advance, py::arg("stream"), py::arg("to"), py::kw_only(), py::arg("keep"),
            py::arg("control"))
-      .def("finish", &Selective::finish, py::kw_only(), py::arg("keep"), py::arg("control"))
+      .def("finish", &Selective::finish, py::kw_only(), py::arg("keep"), py::arg("control"),
+           py::arg("stream") = py::none())
       .def("set_room", &Selective::set_room, py::arg("room"), py::kw_only(), py::arg("may_evict"))
       .def("evict", &Selective::evict, py::arg("stream"), py::arg("rows"))
       .def("note_thinned", &Selective::note_thinned, py::arg("stream"), py::arg("rows"), py::kw_only(),

@@ -32,6 +32,7 @@ def snapshot(engine: Engine) -> bytes:
     header = {
         "config": plain_config(engine.config),
         "finished": engine.is_finished,
+        "ended": engine.ended,
         "pushed": engine.pushed,
         "owed": None if engine.owed is None else [rows.tolist() for rows in engine.owed],
         "first_ns": engine.stopwatch.first_ns,
@@ -93,6 +94,7 @@ def _engine(header: dict[str, Any], sections: list[bytes], clock: Clock | None) 
     if engine.memory is not None:
         engine.memory.resume(header["memory"])
     engine.is_finished, engine.pushed = header["finished"], header["pushed"]
+    engine.ended = header["ended"]
     left, right, core, left_store, right_store, left_late, right_late, *pushes = sections
     engine.late = (_late(left_late), _late(right_late))
     calls = header["calls"]
