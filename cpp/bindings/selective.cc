@@ -37,10 +37,12 @@ template <class Value>
 
 [[nodiscard]] py::dict to_dict(const DirectionPeriod& period) {
   py::dict all = to_dict(period.tally);
-  all["missed"] = numbers(period.missed);
-  all["planned"] = numbers(period.planned);
-  all["predicted"] = numbers(period.predicted);
-  all["predicted_missed"] = period.predicted_missed;
+  all["sample_known"] = numbers(period.samples.known);
+  all["sample_missed"] = numbers(period.samples.missed);
+  all["sample_shares"] = numbers(period.samples.shares);
+  all["others"] = period.samples.others;
+  all["others_known"] = period.samples.others_known;
+  all["not_asked"] = period.samples.not_asked;
   std::vector<double> scores;
   std::vector<double> costs;
   for (std::size_t level = 0; level < period.level_costs.size(); ++level) {
@@ -51,7 +53,6 @@ template <class Value>
   all["level_scores"] = numbers(scores);
   all["level_costs"] = numbers(costs);
   all["probes"] = period.probes;
-  all["tossed"] = period.tossed;
   all["arrived"] = period.arrived;
   all["dropped"] = period.dropped;
   return all;
@@ -83,8 +84,8 @@ class Selective {
  public:
   explicit Selective(SelectiveConfig config) : join_(std::move(config)) {}
 
-  py::tuple push(std::size_t stream, const py::object& batch, std::optional<Timestamp> at, const py::object& kinds,
-                 const py::object& keep, const py::object& control) {
+  py::tuple push(std::size_t stream, const py::object& batch, std::optional<Timestamp> at,
+                 const py::object& kinds, const py::object& keep, const py::object& control) {
     const py::tuple capsules = batch.attr("__arrow_c_array__")();
     const auto* schema = static_cast<ArrowSchema*>(PyCapsule_GetPointer(capsules[0].ptr(), "arrow_schema"));
     const auto* array = static_cast<ArrowArray*>(PyCapsule_GetPointer(capsules[1].ptr(), "arrow_array"));
@@ -99,7 +100,8 @@ class Selective {
                                      [this](std::uint8_t code) { return code < join_.config().types; });
       if (!known) throw SchemaError("types: a code is out of range");
     }
-    Released out = change(keep, control, [&] { join_.begin_push(checked(stream), *schema, *array, at, codes); });
+    Released out =
+        change(keep, control, [&] { join_.begin_push(checked(stream), *schema, *array, at, codes); });
     return py::make_tuple(to_array(std::move(out.left)), to_array(std::move(out.right)),
                           to_array(std::move(out.late)));
   }
@@ -112,13 +114,34 @@ class Selective {
     return pairs(change(keep, control, [&] { join_.begin_finish(); }));
   }
 
+  py::tuple poll(const py::object& keep, const py::object& control) {
+    return pairs(change(keep, control, [&] { join_.begin_poll(); }));
+  }
+
   void set_lag(double seconds) { join_.set_lag(seconds); }
+  void set_lateness(std::size_t stream, Duration lateness) { join_.set_lateness(checked(stream), lateness); }
+  void set_idle(std::size_t stream, bool idle) { join_.set_idle(checked(stream), idle); }
+  void set_synchronised(bool synchronised) { join_.set_synchronised(synchronised); }
+  // As Join::progress: held results and their bytes; per stream rows in time, newest, watermark, low,
+  // waiting.
+  [[nodiscard]] py::tuple progress() const {
+    py::tuple streams(kSides);
+    for (std::size_t stream = 0; stream < kSides; ++stream) {
+      const Side& side = join_.side(stream);
+      const auto low = static_cast<Timestamp>(std::min(join_.low(stream), Wide{kMaxTimestamp}));
+      streams[stream] = py::make_tuple(side.counts.rows - side.counts.late_rows - side.counts.bad_rows,
+                                       side.newest, side.watermark, low, join_.waiting(stream));
+    }
+    return py::make_tuple(join_.held(), join_.held_bytes(), streams);
+  }
+  [[nodiscard]] bool holds(RowId left, RowId right) const { return join_.holds(left, right); }
   [[nodiscard]] RowId first_needed(std::size_t stream) { return join_.first_needed(checked(stream)); }
 
   [[nodiscard]] py::dict statistics() const {
     py::dict all;
     all["results"] = join_.results();
-    all["held"] = 0;
+    all["held"] = join_.held();
+    all["held_bytes"] = join_.held_bytes();
     all["bytes"] = join_.bytes();
     all["units"] = join_.units();
     all["seconds"] = join_.seconds();
@@ -133,6 +156,8 @@ class Selective {
     all["streams"] = streams;
     all["directions"] = directions;
     all["tallies"] = tallies;
+    all["weighed"] = py::make_tuple(join_.drops().weighed(0), join_.drops().weighed(1));
+    all["weighed_variance"] = join_.drops().variance();
     return all;
   }
 
@@ -195,7 +220,8 @@ class Selective {
   void judge(const py::object& keep) {
     const auto& pending = join_.pending();
     if (pending.tags.empty()) return;
-    const py::object verdict = keep(to_array(std::vector<RowId>(pending.left)), to_array(std::vector<RowId>(pending.right)));
+    const py::object verdict =
+        keep(to_array(std::vector<RowId>(pending.left)), to_array(std::vector<RowId>(pending.right)));
     const auto mask = verdict.cast<py::array_t<bool, py::array::c_style>>();
     if (mask.ndim() != 1 || static_cast<std::size_t>(mask.size()) != pending.tags.size()) {
       throw SchemaError("keep: expected one boolean per candidate");
@@ -206,8 +232,9 @@ class Selective {
   void set_plans(const py::tuple& plans) {
     for (std::size_t stream = 0; stream < kSides; ++stream) {
       const py::tuple given = plans[stream].cast<py::tuple>();
-      join_.set_plan(stream, {given[0].cast<std::vector<std::uint32_t>>(), given[1].cast<std::vector<double>>(),
-                              given[2].cast<double>(), given[3].cast<double>(), given[4].cast<double>()});
+      join_.set_plan(stream,
+                     {given[0].cast<std::vector<std::uint32_t>>(), given[1].cast<std::vector<double>>(),
+                      given[2].cast<double>(), given[3].cast<double>(), given[4].cast<double>()});
     }
   }
 
@@ -247,27 +274,50 @@ class Selective {
 
 void bind_selective(py::module_& module) {
   py::class_<Selective>(module, "SelectiveJoin")
-      .def(py::init([](std::vector<TermConfig> terms, std::array<StreamConfig, kSides> streams, const py::int_& lower,
-                       const py::int_& upper, double seconds_per_tick, double units_per_second,
-                       std::array<double, 4> costs, Duration basic_span, std::array<std::uint32_t, kSides> cells,
+      .def(py::init([](std::vector<TermConfig> terms, std::array<StreamConfig, kSides> streams,
+                       const py::int_& lower, const py::int_& upper, double seconds_per_tick,
+                       double units_per_second, std::array<double, 4> costs,
+                       std::array<Duration, kSides> cell_spans, std::array<std::uint32_t, kSides> cells,
                        std::uint32_t types, double input_buffer_s, double control_period_s, bool synchronised,
-                       bool guarded, bool scored, double first_full_probe_share, std::uint64_t seed) {
-             return std::make_unique<Selective>(SelectiveConfig{
-                 std::move(terms), std::move(streams), to_wide(lower), to_wide(upper), seconds_per_tick,
-                 units_per_second, {costs[0], costs[1], costs[2], costs[3]}, basic_span, cells, types,
-                 input_buffer_s, control_period_s, synchronised, guarded, scored,
-                 first_full_probe_share, seed});
+                       bool ordered, bool guarded, bool eases_door, bool scored, bool samples_cells,
+                       double least_sample_share, std::uint64_t seed) {
+             return std::make_unique<Selective>(SelectiveConfig{std::move(terms),
+                                                                std::move(streams),
+                                                                to_wide(lower),
+                                                                to_wide(upper),
+                                                                seconds_per_tick,
+                                                                units_per_second,
+                                                                {costs[0], costs[1], costs[2], costs[3]},
+                                                                cell_spans,
+                                                                cells,
+                                                                types,
+                                                                input_buffer_s,
+                                                                control_period_s,
+                                                                synchronised,
+                                                                ordered,
+                                                                guarded,
+                                                                eases_door,
+                                                                scored,
+                                                                samples_cells,
+                                                                least_sample_share,
+                                                                seed});
            }),
            py::arg("terms"), py::arg("streams"), py::kw_only(), py::arg("lower"), py::arg("upper"),
-           py::arg("seconds_per_tick"), py::arg("units_per_second"), py::arg("costs"), py::arg("basic_span"),
+           py::arg("seconds_per_tick"), py::arg("units_per_second"), py::arg("costs"), py::arg("cell_spans"),
            py::arg("cells"), py::arg("types"), py::arg("input_buffer_s"), py::arg("control_period_s"),
-           py::arg("synchronised"), py::arg("guarded"), py::arg("scored"),
-           py::arg("first_full_probe_share"), py::arg("seed"))
+           py::arg("synchronised"), py::arg("ordered"), py::arg("guarded"), py::arg("eases_door"),
+           py::arg("scored"), py::arg("samples_cells"), py::arg("least_sample_share"), py::arg("seed"))
       .def("push", &Selective::push, py::arg("stream"), py::arg("batch"), py::kw_only(), py::arg("at"),
            py::arg("kinds"), py::arg("keep"), py::arg("control"))
       .def("advance", &Selective::advance, py::arg("stream"), py::arg("to"), py::kw_only(), py::arg("keep"),
            py::arg("control"))
       .def("finish", &Selective::finish, py::kw_only(), py::arg("keep"), py::arg("control"))
+      .def("poll", &Selective::poll, py::kw_only(), py::arg("keep"), py::arg("control"))
+      .def("set_lateness", &Selective::set_lateness, py::arg("stream"), py::arg("lateness"))
+      .def("set_idle", &Selective::set_idle, py::arg("stream"), py::arg("idle"))
+      .def("set_synchronised", &Selective::set_synchronised, py::arg("synchronised"))
+      .def("progress", &Selective::progress)
+      .def("holds", &Selective::holds, py::arg("left"), py::arg("right"))
       .def("set_lag", &Selective::set_lag, py::arg("seconds"))
       .def("first_needed", &Selective::first_needed, py::arg("stream"))
       .def("statistics", &Selective::statistics)

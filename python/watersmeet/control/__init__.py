@@ -51,6 +51,7 @@ from watersmeet.control.rate import (
 from watersmeet.control.recall import (
     Missed,
     RecallEstimate,
+    Survived,
     estimate_recall,
     missed_by_cells,
     missed_by_samples,
@@ -89,6 +90,7 @@ __all__ = [
     "SlackRule",
     "SlackState",
     "StreamClock",
+    "Survived",
     "TimeState",
     "TokenBucket",
     "TypeWorth",

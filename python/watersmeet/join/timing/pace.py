@@ -34,8 +34,6 @@ _MOST_DECISIONS: Final = 32
 
 def paced(config: JoinConfig, clock: Clock | None) -> Pace | None:
     """The pace of a join in which anything can wait; None where results and rows go as they come."""
-    if config.shed is not None:  # a join under a budget keeps its own time
-        return None
     waits = config.order is not None or any(
         stream.lateness is not None or stream.idle_timeout is not None for stream in config.streams
     )

@@ -9,7 +9,6 @@ from typing import Any, Final, Literal, TypeAlias, cast
 from watersmeet.errors import ConfigError
 from watersmeet.vocabulary import (
     AdaptiveOrder,
-    Lateness,
     Order,
     Predicate,
     Shed,
@@ -196,11 +195,3 @@ def _refuse_what_is_to_come(config: JoinConfig) -> None:
     for stream in config.streams:
         if stream.freshness is not None:
             raise ConfigError(f"Stream {stream.name!r}: freshness is not in this version of WindowJoin")
-        if config.shed is not None and stream.idle_timeout is not None:
-            raise ConfigError(
-                f"Stream {stream.name!r}: idle_timeout='{stream.idle_timeout}' with shed=: expected None"
-            )
-        if config.shed is not None and isinstance(stream.lateness, Lateness):
-            raise ConfigError(
-                f"Stream {stream.name!r}: lateness={stream.lateness!r} with shed=: expected a span"
-            )
