@@ -27,14 +27,13 @@ struct CellTally {
 inline constexpr std::size_t kLevelsPerOctave = 32;
 inline constexpr std::size_t kLevels = 40 * kLevelsPerOctave;
 
-// What the plans of one direction left out. A *piece* is the part of one cell that a plan leaves out, or some
-// rows of it; a probe that leaves something out is *incomplete*. Samples are pieces, or incomplete probes as
-// a whole.
+// What the plans of one direction left out. A probe that leaves something out is *incomplete*. A *unit* is
+// what may become a sample: some rows of a cell that a plan leaves out, or an incomplete probe as a whole.
 struct SampleCounts {
   std::vector<double> known;   // per sample: what was known of it beforehand
   std::vector<double> missed;  // per sample: matches that would have been missed
   std::vector<double> shares;  // per sample: the probability with which it was chosen
-  double others = 0;           // pieces or incomplete probes that were not sampled
+  double others = 0;           // units that were not sampled
   double others_known = 0;     // what was known of these
   double not_asked = 0;        // of the others, those that could not become samples
 };

@@ -197,7 +197,11 @@ void SelectiveJoin::take_waiting(std::size_t stream) {
   Side& side = *sides_[stream];
   const WaitingRow row = side.stage.waiting.front();
   const Duration lateness = side.lateness < kUnknownLateness ? side.lateness : 0;
-  const Timestamp arrival = std::max(saturating_add(row.ts, lateness), stage_arrivals_[stream][row.row]);
+  Timestamp arrival = std::max(saturating_add(row.ts, lateness), stage_arrivals_[stream][row.row]);
+  // A lateness that has moved releases rows that the other stream has not waited for: they arrive only now.
+  if (side.lateness != side.config.lateness.value_or(0) || side.lateness >= kUnknownLateness) {
+    arrival = std::max(arrival, before_[stream].newest);
+  }
   lanes_[stream]->take(side.stage, row.row, row.ts, arrival, stage_kinds_[stream][row.row],
                        static_cast<std::int64_t>(lanes_[1 - stream]->end()), terms_);
   side.stage.waiting.take();

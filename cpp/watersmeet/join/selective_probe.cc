@@ -13,8 +13,9 @@ constexpr std::uint64_t kSampleSalt = 0x9AE16A3B2F90404FULL;
 constexpr double kMeanOfBest = 0.25;
 // Of what the server can do, where a plan does not speak of samples.
 constexpr double kMostForSamples = 0.05;
-// A sample must not keep the server for long.
-constexpr Seq kMostRowsOfPiece = 512;
+// Rows of one sample: the fewer, the less do matches come together, and the less is the server kept from its
+// work.
+constexpr Seq kUnitRows = 128;
 // Samples are fewer when the input buffer is full, but never none.
 constexpr double kLeastLeave = 0.01;
 
@@ -232,19 +233,23 @@ void SelectiveJoin::sample_pieces(const Probe& probe, double share) {
   const double step = share >= 1 ? HUGE_VAL : -std::log1p(-share);
   find_pieces();
   for (const Piece& piece : pieces_) {
-    const auto rows = whole_number(static_cast<std::size_t>(piece.hi - piece.lo));
-    const double known = rows * (is_scored_ ? predicted_[piece.cell] : 1.0);
-    if (rest.hazard < 0) rest.hazard = -std::log1p(-chance(probe.stream, rest.samples++, kSampleSalt));
-    rest.hazard -= step;
-    if (rest.hazard >= 0) {
-      samples.others += 1;
-      samples.others_known += known;
-      continue;
+    const double each = is_scored_ ? predicted_[piece.cell] : 1.0;  // known of a row
+    for (Seq at = piece.lo; at < piece.hi;) {
+      if (rest.hazard < 0) rest.hazard = -std::log1p(-chance(probe.stream, rest.samples++, kSampleSalt));
+      const Seq units = (piece.hi - at + kUnitRows - 1) / kUnitRows;
+      const double passed = std::min(whole_number(units), std::floor(rest.hazard / step));
+      const Seq sampled = at + static_cast<Seq>(passed) * kUnitRows;
+      samples.others += passed;
+      samples.others_known += whole_number(std::min(sampled, piece.hi) - at) * each;
+      rest.hazard -= passed * step;
+      if (sampled >= piece.hi) break;
+      rest.hazard = -1;
+      at = std::min(sampled + kUnitRows, piece.hi);
+      samples.known.push_back(whole_number(at - sampled) * each);
+      samples.missed.push_back(0);
+      samples.shares.push_back(share);
+      ranges_.push_back({sampled, at, false, static_cast<std::uint32_t>(samples.known.size())});
     }
-    samples.known.push_back(known);
-    samples.missed.push_back(0);
-    samples.shares.push_back(share);
-    ranges_.push_back({piece.lo, piece.hi, false, static_cast<std::uint32_t>(samples.known.size())});
   }
 }
 
@@ -259,8 +264,7 @@ void SelectiveJoin::find_pieces() {
         at = std::min(range->hi, cells_[cell].hi);
         continue;
       }
-      Seq end = range == ranges_.end() ? cells_[cell].hi : std::min(range->lo, cells_[cell].hi);
-      end = std::min(end, at + kMostRowsOfPiece);
+      const Seq end = range == ranges_.end() ? cells_[cell].hi : std::min(range->lo, cells_[cell].hi);
       pieces_.push_back({at, end, static_cast<std::uint32_t>(cell)});
       at = end;
     }

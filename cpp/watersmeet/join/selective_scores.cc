@@ -190,8 +190,10 @@ double CellScores::best_share(const Window& own, Seq own_row, bool own_is_left, 
   const std::int64_t newest = ring_.index_of(now);
   scratch_.assign(need + 1, 0);
   scratch_[0] = 1;
-  for (const Code item : items) {
-    const double present = peak(item, newest);
+  peaks_of_probe_.clear();
+  for (const Code item : items) peaks_of_probe_.push_back(peak(item, newest));
+  std::sort(peaks_of_probe_.begin(), peaks_of_probe_.end());
+  for (const double present : peaks_of_probe_) {
     for (std::size_t shared = need; shared > 0; --shared) {
       scratch_[shared] += (scratch_[shared - 1] - (shared == need ? 0 : scratch_[shared])) * present;
     }
@@ -221,6 +223,29 @@ void CellScores::score_keys(std::uint64_t word, std::int64_t now, std::span<Cell
   }
 }
 
+// Codes are given to items in the order in which they come, so the order of a set's items depends on
+// batching, and with it how sums are rounded. The order of what the window holds of them does not.
+void CellScores::find_items(std::span<const Code> items, std::span<const double> weights, std::int64_t now,
+                            std::size_t cells) {
+  items_.clear();
+  for (std::size_t place = 0; place < items.size(); ++place) {
+    const double* counts = counters(items[place], counts_);
+    if (counts != nullptr) items_.push_back({counts, weights.empty() ? 0.0 : weights[place]});
+  }
+  std::sort(items_.begin(), items_.end(), [&](const HeldItem& a, const HeldItem& b) {
+    if (a.weight != b.weight) return a.weight < b.weight;
+    for (std::size_t cell = 0; cell < cells; ++cell) {
+      const std::size_t at = slot(now - static_cast<std::int64_t>(cell));
+      if (a.counts[at] != b.counts[at]) return a.counts[at] < b.counts[at];
+      if (!term_.is_weighted()) continue;
+      const double own = weights_[static_cast<std::size_t>(a.counts - counts_.data()) + at];
+      const double other = weights_[static_cast<std::size_t>(b.counts - counts_.data()) + at];
+      if (own != other) return own < other;
+    }
+    return false;
+  });
+}
+
 // The recurrence P(t of the first k items) = P(t of k - 1) (1 - p) + P(t - 1 of k - 1) p, tail kept at
 // `need`.
 void CellScores::score_sets(std::span<const Code> items, std::size_t need, std::int64_t now,
@@ -230,9 +255,8 @@ void CellScores::score_sets(std::span<const Code> items, std::size_t need, std::
   scratch_.assign((need + 2) * cells, 0);
   double* present = scratch_.data() + (need + 1) * cells;
   std::fill_n(scratch_.data(), cells, 1.0);
-  for (const Code item : items) {
-    const double* counts = counters(item, counts_);
-    if (counts == nullptr) continue;
+  find_items(items, {}, now, cells);
+  for (const auto& [counts, weight] : items_) {
     for (std::size_t cell = 0; cell < cells; ++cell) {
       const std::size_t at = slot(now - static_cast<std::int64_t>(cell));
       present[cell] = rows_[at] > 0 ? counts[at] / rows_[at] : 0;
@@ -255,8 +279,7 @@ void CellScores::score_sets(std::span<const Code> items, std::size_t need, std::
 
 void CellScores::score_weights(const SetColumn& own, Seq own_row, std::int64_t now,
                                std::span<CellScore> out) {
-  const auto items = own.set(own_row);
-  const auto item_weights = own.set_weights(own_row);
+  find_items(own.set(own_row), own.set_weights(own_row), now, out.size());
   for (std::size_t cell = 0; cell < out.size(); ++cell) {
     const std::size_t at = slot(now - static_cast<std::int64_t>(cell));
     if (rows_[at] <= 0) continue;
@@ -264,12 +287,11 @@ void CellScores::score_weights(const SetColumn& own, Seq own_row, std::int64_t n
     if (term_.kind == TermKind::kCosine)
       goal *= std::sqrt(own.squares[own_row]) * norms_[at] / kFixedPoint / rows_[at];
     std::array<double, kSteps + 1> sums = {1.0};
-    for (std::size_t place = 0; place < items.size(); ++place) {
-      const double* counts = counters(items[place], counts_);
-      if (counts == nullptr || counts[at] <= 0) continue;
+    for (const auto& [counts, weight] : items_) {
+      if (counts[at] <= 0) continue;
       out[cell].postings += counts[at];
       const double sum = weights_[static_cast<std::size_t>(counts - counts_.data()) + at] / kFixedPoint;
-      const double product = item_weights[place] * sum / counts[at];
+      const double product = weight * sum / counts[at];
       const double steps =
           goal > 0 ? std::clamp(product / goal * kSteps, 0.0, double{kSteps}) : double{kSteps};
       const auto step = static_cast<std::size_t>(std::lround(steps));

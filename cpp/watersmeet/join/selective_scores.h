@@ -74,6 +74,14 @@ class CellScores {
   void score_sets(std::span<const Code> items, std::size_t need, std::int64_t now, std::span<CellScore> out);
   void score_weights(const SetColumn& own, Seq own_row, std::int64_t now, std::span<CellScore> out);
 
+  // An item of the probe that the window holds: its counters, and its weight in the probe.
+  struct HeldItem {
+    const double* counts;
+    double weight;
+  };
+  void find_items(std::span<const Code> items, std::span<const double> weights, std::int64_t now,
+                  std::size_t cells);
+
   const Term term_;
   const Window& window_;
   const SlidingArray<std::int64_t>& places_;
@@ -90,6 +98,8 @@ class CellScores {
   std::unordered_map<std::uint64_t, std::uint32_t> key_places_;
   std::vector<std::uint64_t> key_rows_;  // how many rows hold the key at a place
   std::vector<std::uint32_t> free_places_;
+  std::vector<HeldItem> items_;
+  std::vector<double> peaks_of_probe_;
   std::vector<double> scratch_;
   // Per item, its largest share of any whole cell, and the newest cell when that was found.
   std::vector<double> peaks_;

@@ -11,6 +11,7 @@ their rarity, is added back.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
@@ -75,9 +76,9 @@ def with_period(
         results=sums.results + results,
         others=sums.others + others,
         others_known=sums.others_known + known,
-        odds=_added3(sums.odds, [float(odds @ power) for power in powers[:3]]),
-        spread=_added6(sums.spread, [float(spread @ power) for power in powers]),
-        spread_squared=sums.spread_squared + float(spread @ spread),
+        odds=_added3(sums.odds, [_sum(odds * power) for power in powers[:3]]),
+        spread=_added6(sums.spread, [_sum(spread * power) for power in powers]),
+        spread_squared=sums.spread_squared + _sum(spread * spread),
         samples=sums.samples + x.size,
         shed=True,
         heaviest=max(sums.heaviest, float(odds.max())),
@@ -117,6 +118,11 @@ def _plus(
         shed=sums.shed or shed,
         heaviest=sums.heaviest,
     )
+
+
+def _sum(values: npt.NDArray[np.float64]) -> float:
+    """Exact, so that it does not depend on where the array lies in memory."""
+    return math.fsum(values.tolist())
 
 
 def _added3(sums: tuple[float, float, float], more: list[float]) -> tuple[float, float, float]:
