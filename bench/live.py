@@ -30,7 +30,7 @@ def prepare_live(case: Case, options: Mapping[str, Any]) -> Job:
         *(wm.Stream(name, time="ts", window=case.window_us / 1e6) for name in _NAMES),
         on=_predicate(case),
         output="columns" if payload else "rows",
-        **{name: options[name] for name in ("merge", "index", "order") if name in options},
+        **{name: options[name] for name in ("merge", "index", "order", "threads") if name in options},
     )
 
     def job(sink: Sink) -> None:

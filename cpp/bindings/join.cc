@@ -56,9 +56,11 @@ template <class Value>
 }
 
 [[nodiscard]] Element element_kind(const std::string& name) {
-  return named<Element>(
-      {{"byte", Element::kByte}, {"float", Element::kFloat}, {"real", Element::kReal}, {"word", Element::kWord}}, name,
-      "element");
+  return named<Element>({{"byte", Element::kByte},
+                         {"float", Element::kFloat},
+                         {"real", Element::kReal},
+                         {"word", Element::kWord}},
+                        name, "element");
 }
 
 [[nodiscard]] IndexKind index_kind(const std::string& name) {
@@ -104,9 +106,10 @@ template <class Value>
 }
 
 [[nodiscard]] TermConfig make_term(const std::string& kind, const std::string& code,
-                                   std::array<std::size_t, kSides> columns, std::string label, double at_least,
-                                   std::uint64_t within_integer, double within_real, const std::string& metric,
-                                   double at_most, const std::string& element, std::size_t width) {
+                                   std::array<std::size_t, kSides> columns, std::string label,
+                                   double at_least, std::uint64_t within_integer, double within_real,
+                                   const std::string& metric, double at_most, const std::string& element,
+                                   std::size_t width) {
   TermConfig config;
   config.term.kind = term_kind(kind);
   config.term.at_least = at_least;
@@ -140,9 +143,10 @@ class Turn {
 class Join {
  public:
   Join(std::vector<TermConfig> terms, std::array<StreamConfig, kSides> streams, const py::int_& lower,
-       const py::int_& upper, const std::string& how, const std::string& order)
+       const py::int_& upper, const std::string& how, const std::string& order, std::size_t threads,
+       bool share_all)
       : join_({std::move(terms), std::move(streams), to_wide(lower), to_wide(upper), how_kind(how),
-               order_kind(order)}) {}
+               order_kind(order), threads, share_all}) {}
 
   py::tuple push(std::size_t stream, const py::object& batch, const py::object& keep) {
     const Turn turn(busy_);
@@ -153,6 +157,22 @@ class Join {
     Released out = run(keep, [&] { join_.begin_push(checked(stream), *schema, *array); });
     return py::make_tuple(to_array(std::move(out.left)), to_array(std::move(out.right)),
                           to_array(std::move(out.late)));
+  }
+
+  // Takes rows whose results are known already: they enter their window and look for nobody.
+  void refill(std::size_t stream, const py::object& batch) {
+    const Turn turn(busy_);
+    const py::tuple capsules = batch.attr("__arrow_c_array__")();
+    const auto* schema = static_cast<ArrowSchema*>(PyCapsule_GetPointer(capsules[0].ptr(), "arrow_schema"));
+    const auto* array = static_cast<ArrowArray*>(PyCapsule_GetPointer(capsules[1].ptr(), "arrow_array"));
+    if (schema == nullptr || array == nullptr) throw py::error_already_set();
+    if (join_.config().how != How::kInner) {
+      throw ConfigError("refill: whether a row has a partner is only known by looking; expected how='inner'");
+    }
+    Released nothing;
+    const py::gil_scoped_release release;
+    join_.begin_push(checked(stream), *schema, *array);
+    join_.commit(nothing);
   }
 
   py::tuple advance(std::size_t stream, Timestamp to, const py::object& keep) {
@@ -361,26 +381,30 @@ void bind_join(py::module_& module) {
            py::arg("within_real") = 0.0, py::arg("metric") = "mean-abs", py::arg("at_most") = 0.0,
            py::arg("element") = "byte", py::arg("width") = std::size_t{0});
   py::class_<StreamConfig>(module, "StreamConfig")
-      .def(
-          py::init([](std::string name, std::string time_column, std::int64_t time_multiplier,
-                      std::optional<std::uint64_t> window_rows, Duration basic_span,
-                      std::optional<Duration> lateness, bool raise_late, const std::string& index,
-                      const std::string& merge, bool lazy_expiry) {
-            return StreamConfig{
-                std::move(name), std::move(time_column), time_multiplier,   window_rows, basic_span, lateness,
-                raise_late,      index_kind(index),      merge_kind(merge), lazy_expiry};
-          }),
-          py::arg("name"), py::kw_only(), py::arg("time_column"),
-          py::arg("time_multiplier") = std::int64_t{1}, py::arg("window_rows") = py::none(),
-          py::arg("basic_span") = Duration{0}, py::arg("lateness") = py::none(),
-          py::arg("raise_late") = false, py::arg("index") = "scan", py::arg("merge") = "auto",
-          py::arg("lazy_expiry") = false);
+      .def(py::init([](std::string name, std::string time_column, std::int64_t time_multiplier,
+                       std::optional<std::uint64_t> window_rows, std::optional<Duration> freshness,
+                       Duration basic_span, std::optional<Duration> lateness, bool raise_late,
+                       const std::string& index, const std::string& merge, bool lazy_expiry) {
+             return StreamConfig{std::move(name),   std::move(time_column),
+                                 time_multiplier,   window_rows,
+                                 freshness,         basic_span,
+                                 lateness,          raise_late,
+                                 index_kind(index), merge_kind(merge),
+                                 lazy_expiry};
+           }),
+           py::arg("name"), py::kw_only(), py::arg("time_column"),
+           py::arg("time_multiplier") = std::int64_t{1}, py::arg("window_rows") = py::none(),
+           py::arg("freshness") = py::none(), py::arg("basic_span") = Duration{0},
+           py::arg("lateness") = py::none(), py::arg("raise_late") = false, py::arg("index") = "scan",
+           py::arg("merge") = "auto", py::arg("lazy_expiry") = false);
   py::class_<Join>(module, "Join")
       .def(py::init<std::vector<TermConfig>, std::array<StreamConfig, kSides>, const py::int_&,
-                    const py::int_&, const std::string&, const std::string&>(),
+                    const py::int_&, const std::string&, const std::string&, std::size_t, bool>(),
            py::arg("terms"), py::arg("streams"), py::kw_only(), py::arg("lower"), py::arg("upper"),
-           py::arg("how") = "inner", py::arg("order") = "none")
+           py::arg("how") = "inner", py::arg("order") = "none", py::arg("threads") = std::size_t{1},
+           py::arg("share_all") = false)
       .def("push", &Join::push, py::arg("stream"), py::arg("batch"), py::arg("keep") = py::none())
+      .def("refill", &Join::refill, py::arg("stream"), py::arg("batch"))
       .def("advance", &Join::advance, py::arg("stream"), py::arg("to"), py::arg("keep") = py::none())
       .def("finish", &Join::finish, py::arg("keep") = py::none())
       .def("poll", &Join::poll, py::arg("keep") = py::none())

@@ -28,6 +28,7 @@ void bind_errors(py::module_& module);
 void bind_snapshot(py::module_& module);
 void bind_join(py::module_& module);
 void bind_payload(py::module_& module);
+void bind_hold(py::module_& module);
 void bind_tree_join(py::module_& module);
 void bind_slice(py::module_& module);
 void bind_selective(py::module_& module);

@@ -80,30 +80,83 @@ template <class Value>
   return (Wide{held} << 64) + Wide{low.cast<std::uint64_t>()};
 }
 
+// A batch as it is handed over: its Arrow structs, and its rows' types where there are any.
+struct Rows {
+  Rows(const py::object& batch, const py::object& kinds, std::uint32_t types)
+      : capsules_(batch.attr("__arrow_c_array__")()) {
+    schema = static_cast<ArrowSchema*>(PyCapsule_GetPointer(capsules_[0].ptr(), "arrow_schema"));
+    array = static_cast<ArrowArray*>(PyCapsule_GetPointer(capsules_[1].ptr(), "arrow_array"));
+    if (schema == nullptr || array == nullptr) throw py::error_already_set();
+    if (kinds.is_none()) return;
+    types_ = kinds.cast<py::array_t<std::uint8_t, py::array::c_style>>();
+    if (types_.size() != array->length) throw SchemaError("types: expected one per row");
+    has_types_ = true;
+    const bool known =
+        std::all_of(codes(), codes() + types_.size(), [types](std::uint8_t code) { return code < types; });
+    if (!known) throw SchemaError("types: a code is out of range");
+  }
+  [[nodiscard]] const std::uint8_t* codes() const { return has_types_ ? types_.data() : nullptr; }
+
+  const ArrowSchema* schema;
+  const ArrowArray* array;
+
+ private:
+  py::tuple capsules_;
+  py::array_t<std::uint8_t, py::array::c_style> types_;
+  bool has_types_ = false;
+};
+
 class Selective {
  public:
   explicit Selective(SelectiveConfig config) : join_(std::move(config)) {}
 
   py::tuple push(std::size_t stream, const py::object& batch, std::optional<Timestamp> at,
                  const py::object& kinds, const py::object& keep, const py::object& control) {
-    const py::tuple capsules = batch.attr("__arrow_c_array__")();
-    const auto* schema = static_cast<ArrowSchema*>(PyCapsule_GetPointer(capsules[0].ptr(), "arrow_schema"));
-    const auto* array = static_cast<ArrowArray*>(PyCapsule_GetPointer(capsules[1].ptr(), "arrow_array"));
-    if (schema == nullptr || array == nullptr) throw py::error_already_set();
-    py::array_t<std::uint8_t, py::array::c_style> types;
-    const std::uint8_t* codes = nullptr;
-    if (!kinds.is_none()) {
-      types = kinds.cast<py::array_t<std::uint8_t, py::array::c_style>>();
-      if (types.size() != array->length) throw SchemaError("types: expected one per row");
-      codes = types.data();
-      const bool known = std::all_of(codes, codes + types.size(),
-                                     [this](std::uint8_t code) { return code < join_.config().types; });
-      if (!known) throw SchemaError("types: a code is out of range");
-    }
-    Released out =
-        change(keep, control, [&] { join_.begin_push(checked(stream), *schema, *array, at, codes); });
+    const Rows rows(batch, kinds, join_.config().types);
+    Released out = change(keep, control, [&] {
+      join_.begin_push(checked(stream), *rows.schema, *rows.array, at, rows.codes());
+    });
     return py::make_tuple(to_array(std::move(out.left)), to_array(std::move(out.right)),
                           to_array(std::move(out.late)));
+  }
+
+  void hold(std::size_t stream, const py::object& batch,
+            const py::array_t<Timestamp, py::array::c_style>& arrivals, const py::object& kinds) {
+    const Rows rows(batch, kinds, join_.config().types);
+    if (arrivals.size() != rows.array->length) throw SchemaError("arrivals: expected one per row");
+    const py::none nothing;
+    change(nothing, nothing, [&] {
+      join_.begin_hold(checked(stream), *rows.schema, *rows.array, arrivals.data(), rows.codes());
+    });
+  }
+
+  py::tuple drain(const py::object& keep, const py::object& control) {
+    py::tuple found = pairs(change(keep, control, [&] { join_.begin_drain(); }));
+    if (const std::optional<Period> period = join_.end_period()) {
+      const py::object plans = control(to_dict(*period));
+      if (!plans.is_none()) set_plans(plans.cast<py::tuple>());
+    }
+    return found;
+  }
+
+  void refill(std::size_t stream, const py::object& batch, const py::object& kinds) {
+    const Rows rows(batch, kinds, join_.config().types);
+    const py::none nothing;
+    change(nothing, nothing,
+           [&] { join_.begin_refill(checked(stream), *rows.schema, *rows.array, rows.codes()); });
+  }
+
+  void set_speed(double units_per_second) { join_.set_speed(units_per_second); }
+
+  [[nodiscard]] py::bytes course() const {
+    ByteWriter writer;
+    join_.save_course(writer);
+    return writer.bytes();
+  }
+  void set_course(std::string_view body) {
+    ByteReader reader(body);
+    join_.load_course(reader);
+    reader.expect_end();
   }
 
   py::tuple advance(std::size_t stream, Timestamp to, const py::object& keep, const py::object& control) {
@@ -281,26 +334,28 @@ void bind_selective(py::module_& module) {
                        std::uint32_t types, double input_buffer_s, double control_period_s, bool synchronised,
                        bool ordered, bool guarded, bool eases_door, bool scored, bool samples_cells,
                        double least_sample_share, std::uint64_t seed) {
-             return std::make_unique<Selective>(SelectiveConfig{std::move(terms),
-                                                                std::move(streams),
-                                                                to_wide(lower),
-                                                                to_wide(upper),
-                                                                seconds_per_tick,
-                                                                units_per_second,
-                                                                {costs[0], costs[1], costs[2], costs[3]},
-                                                                cell_spans,
-                                                                cells,
-                                                                types,
-                                                                input_buffer_s,
-                                                                control_period_s,
-                                                                synchronised,
-                                                                ordered,
-                                                                guarded,
-                                                                eases_door,
-                                                                scored,
-                                                                samples_cells,
-                                                                least_sample_share,
-                                                                seed});
+             SelectiveConfig config;
+             config.terms = std::move(terms);
+             config.streams = std::move(streams);
+             config.lower = to_wide(lower);
+             config.upper = to_wide(upper);
+             config.seconds_per_tick = seconds_per_tick;
+             config.units_per_second = units_per_second;
+             config.costs = {costs[0], costs[1], costs[2], costs[3]};
+             config.cell_spans = cell_spans;
+             config.cells = cells;
+             config.types = types;
+             config.input_buffer_s = input_buffer_s;
+             config.control_period_s = control_period_s;
+             config.synchronised = synchronised;
+             config.ordered = ordered;
+             config.guarded = guarded;
+             config.eases_door = eases_door;
+             config.scored = scored;
+             config.samples_cells = samples_cells;
+             config.least_sample_share = least_sample_share;
+             config.seed = seed;
+             return std::make_unique<Selective>(std::move(config));
            }),
            py::arg("terms"), py::arg("streams"), py::kw_only(), py::arg("lower"), py::arg("upper"),
            py::arg("seconds_per_tick"), py::arg("units_per_second"), py::arg("costs"), py::arg("cell_spans"),
@@ -312,6 +367,13 @@ void bind_selective(py::module_& module) {
       .def("advance", &Selective::advance, py::arg("stream"), py::arg("to"), py::kw_only(), py::arg("keep"),
            py::arg("control"))
       .def("finish", &Selective::finish, py::kw_only(), py::arg("keep"), py::arg("control"))
+      .def("hold", &Selective::hold, py::arg("stream"), py::arg("batch"), py::kw_only(), py::arg("arrivals"),
+           py::arg("kinds"))
+      .def("drain", &Selective::drain, py::kw_only(), py::arg("keep"), py::arg("control"))
+      .def("refill", &Selective::refill, py::arg("stream"), py::arg("batch"), py::kw_only(), py::arg("kinds"))
+      .def("set_speed", &Selective::set_speed, py::arg("units_per_second"))
+      .def("course", &Selective::course)
+      .def("set_course", &Selective::set_course, py::arg("body"))
       .def("poll", &Selective::poll, py::kw_only(), py::arg("keep"), py::arg("control"))
       .def("set_lateness", &Selective::set_lateness, py::arg("stream"), py::arg("lateness"))
       .def("set_idle", &Selective::set_idle, py::arg("stream"), py::arg("idle"))

@@ -46,21 +46,25 @@ class PySliceJoin {
  public:
   explicit PySliceJoin(SliceConfig config) : checks_(config.checks), join_(std::move(config)) {}
 
-  py::tuple push(std::size_t stream, const py::object& batch, const py::object& check) {
-    const CBatch given(batch);
-    return run(check, [&](const SliceJoin::Callbacks& callbacks) {
-      return join_.push(known(stream), *given.schema, *given.array, callbacks);
-    });
-  }
-  py::tuple advance(std::size_t stream, Timestamp to, const py::object& check) {
-    return run(check, [&](const SliceJoin::Callbacks& callbacks) {
-      return join_.advance(known(stream), to, callbacks);
-    });
-  }
-  py::tuple finish(const py::object& check) {
-    return run(check, [&](const SliceJoin::Callbacks& callbacks) { return join_.finish(callbacks); });
-  }
+  // (stream, batch)
+  using Batches = std::vector<std::pair<std::size_t, py::object>>;
+  // (stream, time up to which it is complete, or None: it has ended)
+  using Promises = std::vector<std::pair<std::size_t, std::optional<Timestamp>>>;
 
+  py::tuple take(const Batches& batches, const Promises& promises, const py::object& check) {
+    std::vector<CBatch> given;
+    given.reserve(batches.size());
+    std::vector<SliceJoin::Batch> rows;
+    for (const auto& [stream, batch] : batches) {
+      given.emplace_back(batch);
+      rows.push_back({known(stream), given.back().schema, given.back().array});
+    }
+    std::vector<SliceJoin::Promise> kept;
+    for (const auto& [stream, to] : promises) kept.push_back({known(stream), to});
+    return run(check, [&](const SliceJoin::Callbacks& callbacks) { return join_.take(rows, kept, callbacks); });
+  }
+  void set_synchronised(bool synchronised) { join_.set_synchronised(synchronised); }
+  [[nodiscard]] std::optional<Timestamp> low() const { return join_.low(); }
   void request_resize(std::size_t slices, const std::string& relocation) {
     join_.request_resize(slices, relocation_kind(relocation));
   }
@@ -182,7 +186,8 @@ void bind_slice(py::module_& module) {
            py::arg("window_rows") = py::none(), py::arg("span") = Duration{0});
   py::class_<PySliceJoin>(module, "SliceJoin")
       .def(py::init([](std::vector<SliceStream> streams, const std::vector<StreamTerm>& terms,
-                       std::vector<std::vector<std::size_t>> checks, bool inclusive, const std::string& topology,
+                       std::vector<std::vector<std::size_t>> checks, bool inclusive, bool ordered,
+                       const std::string& topology,
                        std::size_t slices, std::size_t interleave, std::optional<std::uint64_t> schedule_seed,
                        std::optional<std::uint64_t> delay_seed) {
              SliceConfig config;
@@ -190,6 +195,7 @@ void bind_slice(py::module_& module) {
              for (const StreamTerm& term : terms) config.terms.push_back(slice_term(term));
              config.checks = std::move(checks);
              config.inclusive = inclusive;
+             config.ordered = ordered;
              config.topology = topology_kind(topology);
              config.slices = slices;
              config.interleave = interleave;
@@ -198,11 +204,12 @@ void bind_slice(py::module_& module) {
              return std::make_unique<PySliceJoin>(std::move(config));
            }),
            py::arg("streams"), py::arg("terms"), py::kw_only(), py::arg("checks"), py::arg("inclusive"),
+           py::arg("ordered") = false,
            py::arg("topology"), py::arg("slices"), py::arg("interleave"), py::arg("schedule_seed") = py::none(),
            py::arg("delay_seed") = py::none())
-      .def("push", &PySliceJoin::push, py::arg("stream"), py::arg("batch"), py::arg("check") = py::none())
-      .def("advance", &PySliceJoin::advance, py::arg("stream"), py::arg("to"), py::arg("check") = py::none())
-      .def("finish", &PySliceJoin::finish, py::arg("check") = py::none())
+      .def("take", &PySliceJoin::take, py::arg("batches"), py::arg("promises"), py::arg("check") = py::none())
+      .def("set_synchronised", &PySliceJoin::set_synchronised, py::arg("synchronised"))
+      .def("low", &PySliceJoin::low)
       .def("request_resize", &PySliceJoin::request_resize, py::arg("slices"), py::arg("relocation"))
       .def("set_orderings", &PySliceJoin::set_orderings, py::arg("orderings"))
       .def("restore", &PySliceJoin::restore, py::arg("stream"), py::arg("batch"), py::kw_only(), py::arg("first"),

@@ -151,15 +151,16 @@ void process(TreeJoin& join, std::optional<Timestamp> until, const py::object& c
   }
 }
 
-[[nodiscard]] py::list commit(TreeJoin& join) {
-  std::vector<Rows> found;
+// (rows of each stream, timestamps) of the results.
+[[nodiscard]] py::tuple commit(TreeJoin& join) {
+  TreeJoin::Combinations found;
   {
     const py::gil_scoped_release release;
     found = join.commit();
   }
-  py::list out;
-  for (Rows& rows : found) out.append(to_array(std::move(rows)));
-  return out;
+  py::list rows;
+  for (Rows& column : found.rows) rows.append(to_array(std::move(column)));
+  return py::make_tuple(rows, to_array(std::move(found.times)));
 }
 
 }  // namespace
@@ -180,6 +181,12 @@ void bind_tree_join(py::module_& module) {
       .def("begin_push", &begin_push, py::arg("stream"), py::arg("batch"))
       .def("begin_advance", &TreeJoin::begin_advance, py::arg("stream"), py::arg("to"))
       .def("begin_finish", &TreeJoin::begin_finish)
+      .def("begin_poll", &TreeJoin::begin_poll)
+      .def("promise", &TreeJoin::promise, py::arg("stream"), py::arg("to"))
+      .def("end", &TreeJoin::end, py::arg("stream"))
+      .def("set_synchronised", &TreeJoin::set_synchronised, py::arg("synchronised"))
+      .def("synchronised", &TreeJoin::synchronised)
+      .def("low", &TreeJoin::low)
       .def("next_due", &TreeJoin::next_due)
       .def("process", &process, py::arg("until") = py::none(), py::arg("keep") = py::none())
       .def("commit", &commit)

@@ -19,22 +19,27 @@ constexpr std::size_t kMostRequests = 64;
 
 class DistanceIndex final : public Index {
  public:
-  DistanceIndex(const Window& window, const Term& term) : window_(window), is_near_(term), found_(kMostRequests) {}
+  DistanceIndex(const Window& window, const Term& term) : window_(window), is_near_(term), scratch_(1, Tile(kMostRequests)) {}
 
   void append(Seq, Seq) override {}
   void expire_before(Seq) override {}
   void truncate(Seq) override {}
 
+  void prepare(const ProbeRun&, std::size_t lanes) override {
+    if (scratch_.size() < lanes) scratch_.resize(lanes, Tile(kMostRequests));
+  }
+
   std::size_t probe(const ProbeRun& run, Pairs& pairs, Work& work) override {
+    Tile& found = scratch_[run.lane];
     const std::size_t pairs_before = pairs.size();
     const std::uint64_t work_before = work.units();
     const std::size_t row_bytes = std::max<std::size_t>(1, vectors(window_).row_bytes);
     const std::size_t tile = std::clamp<std::size_t>(kTileBytes / row_bytes, 1, kMostRequests);
     for (std::size_t first = 0; first < run.requests; first += tile) {
       const std::size_t count = std::min(tile, run.requests - first);
-      compare_tile(run, first, count, tile);
+      compare_tile(run, first, count, tile, found);
       for (std::size_t at = 0; at < count; ++at) {
-        write(run, first + at, found_[at], pairs, work);
+        write(run, first + at, found[at], pairs, work);
         if (pairs.size() - pairs_before >= run.max_pairs || work.units() - work_before >= run.max_work) {
           return first + at + 1;
         }
@@ -45,7 +50,9 @@ class DistanceIndex final : public Index {
 
   [[nodiscard]] std::size_t bytes() const override {
     std::size_t total = 0;
-    for (const Request& request : found_) total += sizeof(request) + request.partners.capacity() * sizeof(Seq);
+    for (const Tile& tile : scratch_) {
+      for (const Request& request : tile) total += sizeof(request) + request.partners.capacity() * sizeof(Seq);
+    }
     return total;
   }
 
@@ -54,16 +61,18 @@ class DistanceIndex final : public Index {
     LiveRange range;
     std::vector<Seq> partners;
   };
+  using Tile = std::vector<Request>;
 
   [[nodiscard]] static const VectorColumn& vectors(const Window& window) {
     return std::get<VectorColumn>(window.columns[0]);
   }
 
-  void compare_tile(const ProbeRun& run, std::size_t first, std::size_t count, std::size_t step) {
+  void compare_tile(const ProbeRun& run, std::size_t first, std::size_t count, std::size_t step,
+                    Tile& found) const {
     Seq lowest = window_.end();
     Seq highest = 0;
     for (std::size_t at = 0; at < count; ++at) {
-      Request& request = found_[at];
+      Request& request = found[at];
       request.partners.clear();
       request.range = live_range(run, first + at, window_);
       if (!run.own->joinable[run.row(first + at)]) request.range.hi = request.range.lo;
@@ -73,7 +82,7 @@ class DistanceIndex final : public Index {
     }
     for (Seq from = lowest; from < highest; from += step) {
       for (std::size_t at = 0; at < count; ++at) {
-        compare(*run.own, run.row(first + at), from, std::min<Seq>(from + step, highest), found_[at]);
+        compare(*run.own, run.row(first + at), from, std::min<Seq>(from + step, highest), found[at]);
       }
     }
   }
@@ -95,7 +104,7 @@ class DistanceIndex final : public Index {
 
   const Window& window_;
   const DistanceTest is_near_;
-  std::vector<Request> found_;  // one per request of a tile
+  std::vector<Tile> scratch_;  // per lane, one per request of a tile
 };
 
 }  // namespace

@@ -14,6 +14,7 @@ constexpr std::size_t kLinksPerBucket = 8;  // live rows that a table can hold, 
 constexpr std::size_t kBlock = 1024;        // rows appended between two looks at the table's size
 constexpr std::size_t kCaughtUpPerRow = 8;  // so that the next table is ready long before this one is full
 constexpr std::size_t kAhead = 28;          // rows between the prefetch and the use
+constexpr std::size_t kFewestShared = 4096;  // rows of a batch that several lanes enter
 constexpr Seq kMostPlaces = UINT32_MAX - 1;
 
 // At 4.5 rows per bucket one row in forty is in a chain.
@@ -37,7 +38,7 @@ const std::uint64_t* HashBuckets::keys_at(Seq row) const {
   return std::get<KeyColumn>(window_.columns[0]).words.at(row);
 }
 
-void HashBuckets::append(Seq first, Seq last) {
+void HashBuckets::begin_append(Seq first, Seq last) {
   if (first != end_) {
     begin_ = end_ = floor_ = first;
     wide_end_ = 0;
@@ -45,12 +46,50 @@ void HashBuckets::append(Seq first, Seq last) {
   }
   drop_front_to(window_.begin());
   note_wide_keys(first, last);
+}
+
+void HashBuckets::append(Seq first, Seq last) {
+  begin_append(first, last);
   while (first < last) {
     const std::size_t block = std::min<std::size_t>(last - first, kBlock);
     make_room(block, last - first);
     enter(table_, first, first + block);
     first += block;
     end_ = first;
+  }
+}
+
+// Buckets do not know of one another, and a row's link is written by the lane of its bucket: the table becomes what
+// one lane would have made of it. While the table grows, or has no room for the batch, one lane does it all.
+void HashBuckets::append_on(Lanes& lanes, Seq first, Seq last) {
+  const std::size_t rows = last - first;
+  begin_append(first, last);
+  if (rows > 0 && rows >= kFewestShared) make_room(rows, rows);
+  const bool has_room = end_ - begin_ + rows <= table_.links.size();
+  if (rows < kFewestShared || next_.size() > 0 || !has_room) return append(first, last);
+  lanes.run([&](std::size_t lane) {
+    const auto [from, to] = lanes.share(table_.size(), lane);
+    for (Seq block = first; block < last; block += kBlock) {
+      enter_share(table_, block, std::min<Seq>(block + kBlock, last), from, to);
+    }
+  });
+  end_ = last;
+}
+
+void HashBuckets::enter_share(Table& table, Seq first, Seq last, std::size_t from, std::size_t to) const {
+  const std::uint64_t* keys = keys_at(first);
+  const std::uint8_t* joinable = window_.joinable.at(first);
+  const auto count = static_cast<std::size_t>(last - first);
+  const Place oldest = place(begin_);
+  std::uint32_t mine[kBlock];
+  std::size_t size = 0;
+  for (std::size_t at = 0; at < count; ++at) {
+    mine[size] = static_cast<std::uint32_t>(at);
+    size += ((table.index(keys[at]) - from < to - from) & (joinable[at] != 0)) ? 1 : 0;
+  }
+  for (std::size_t at = 0; at < size; ++at) {
+    if (at + kAhead < size) __builtin_prefetch(&table.buckets[table.index(keys[mine[at + kAhead]])], 1);
+    enter_row(table, first + mine[at], keys[mine[at]], oldest);
   }
 }
 
@@ -89,17 +128,21 @@ void HashBuckets::enter(Table& table, Seq first, Seq last) const {
   for (std::size_t at = 0; at < count; ++at) {
     if (at + kAhead < count) __builtin_prefetch(&table.buckets[table.index(keys[at + kAhead])], 1);
     if (!joinable[at]) continue;
-    Bucket& bucket = table.buckets[table.index(keys[at])];
-    const std::uint32_t slot = bucket.next;
-    const Place leaving = bucket.places[slot];
-    if (leaving >= oldest) {
-      table.links[table.slot(leaving)] = bucket.chain;
-      bucket.chain = leaving;
-    }
-    bucket.tags[slot] = tag(keys[at]);
-    bucket.places[slot] = place(first + at);
-    bucket.next = slot + 1 < kSlots ? slot + 1 : 0;
+    enter_row(table, first + at, keys[at], oldest);
   }
+}
+
+inline void HashBuckets::enter_row(Table& table, Seq row, std::uint64_t key, Place oldest) const {
+  Bucket& bucket = table.buckets[table.index(key)];
+  const std::uint32_t slot = bucket.next;
+  const Place leaving = bucket.places[slot];
+  if (leaving >= oldest) {
+    table.links[table.slot(leaving)] = bucket.chain;
+    bucket.chain = leaving;
+  }
+  bucket.tags[slot] = tag(key);
+  bucket.places[slot] = place(row);
+  bucket.next = slot + 1 < kSlots ? slot + 1 : 0;
 }
 
 // The newest row of its bucket stands before the slot to be taken next. Its slot goes back to the row that left it.

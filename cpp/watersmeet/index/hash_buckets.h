@@ -23,6 +23,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "watersmeet/base/lanes.h"
 #include "watersmeet/base/pages.h"
 #include "watersmeet/base/types.h"
 #include "watersmeet/window/window.h"
@@ -46,6 +47,8 @@ class HashBuckets {
 
   // Takes in the window's rows [first, last).
   void append(Seq first, Seq last);
+  // The same, on several lanes: each enters the rows of its own share of the buckets.
+  void append_on(Lanes& lanes, Seq first, Seq last);
   // Forgets rows before `row`, and gives memory back.
   void drop_front_to(Seq row);
   // Takes rows from `row` on out again.
@@ -89,6 +92,10 @@ class HashBuckets {
   // Enters up to `rows` more of the live rows in the next table, which takes over when it has them all.
   void catch_up(std::size_t rows);
   void enter(Table& table, Seq first, Seq last) const;
+  void enter_row(Table& table, Seq row, std::uint64_t key, Place oldest) const;
+  // Enters those of the rows whose bucket lies in [from, to).
+  void enter_share(Table& table, Seq first, Seq last, std::size_t from, std::size_t to) const;
+  void begin_append(Seq first, Seq last);
   void undo(Table& table, Seq first, Seq last) const;
   void note_wide_keys(Seq first, Seq last);
 

@@ -56,6 +56,7 @@ class HashIndex final : public Index {
   explicit HashIndex(const Window& window) : window_(window), buckets_(window) {}
 
   void append(Seq first, Seq last) override { buckets_.append(first, last); }
+  void append_on(Lanes& lanes, Seq first, Seq last) override { buckets_.append_on(lanes, first, last); }
   void expire_before(Seq row) override { buckets_.drop_front_to(row); }
   void truncate(Seq row) override { buckets_.truncate_to(row); }
 
@@ -64,8 +65,9 @@ class HashIndex final : public Index {
     return run.rows == nullptr ? probe_rows(run, writer, work) : probe_plan(run, writer, work);
   }
 
+  [[nodiscard]] bool looks_up() const override { return true; }
   [[nodiscard]] std::size_t bytes() const override {
-    return buckets_.bytes() + partners_.capacity() * sizeof(Seq);
+    return buckets_.bytes();
   }
 
  private:
@@ -105,6 +107,7 @@ class HashIndex final : public Index {
     const auto& keys = std::get<KeyColumn>(run.own->columns[0]).words;
     const KeyView view(window_, buckets_);
     Limits limits(run, writer, work);
+    std::vector<Seq> partners;  // of the row that asks several times
     Seq collected = ~Seq{0};
     for (std::size_t at = 0; at < run.requests; ++at) {
       const Seq row = run.rows[at];
@@ -114,14 +117,14 @@ class HashIndex final : public Index {
       if (run.own->joinable[row] && !range.empty()) {
         ++work.lookups;
         if (row != collected) {
-          partners_.clear();
+          partners.clear();
           const Wanted wanted{keys[row], buckets_.place(window_.begin()), buckets_.place(window_.end())};
-          view.for_each(wanted, [&](Place place) { partners_.push_back(buckets_.row(place)); });
-          std::reverse(partners_.begin(), partners_.end());
+          view.for_each(wanted, [&](Place place) { partners.push_back(buckets_.row(place)); });
+          std::reverse(partners.begin(), partners.end());
           collected = row;
         }
-        auto next = std::lower_bound(partners_.begin(), partners_.end(), range.lo);
-        for (; next != partners_.end() && *next < range.hi; ++next) writer.add(row, *next);
+        auto next = std::lower_bound(partners.begin(), partners.end(), range.lo);
+        for (; next != partners.end() && *next < range.hi; ++next) writer.add(row, *next);
       }
       if (limits.reached(at, before)) return at + 1;
     }
@@ -227,7 +230,6 @@ class HashIndex final : public Index {
 
   const Window& window_;
   HashBuckets buckets_;
-  std::vector<Seq> partners_;  // of the row that asks several times
 };
 
 }  // namespace

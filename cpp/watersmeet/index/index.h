@@ -9,7 +9,8 @@
 //   (1) A probe reports each partner in [lo, hi) that satisfies the driver term exactly once, and no other.
 //   (2) Rows whose `joinable` flag is 0 (null key or set) are never reported.
 //   (3) Dead rows (below the window's begin()) are never reported, whether or not expire_before was called.
-// Threads    one writer; probe() may use scratch memory of the index, so one prober at a time.
+// Threads    one writer. A probe uses the scratch memory of its run's lane, so each lane serves one prober; several
+//            lanes may probe at once after prepare() for all their requests, until the next change.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +18,7 @@
 #include <memory>
 #include <vector>
 
+#include "watersmeet/base/lanes.h"
 #include "watersmeet/base/types.h"
 #include "watersmeet/base/uninitialized.h"
 #include "watersmeet/predicate/term.h"
@@ -32,6 +34,13 @@ struct Work {
   std::uint64_t lookups = 0;      // hash or list look-ups
 
   [[nodiscard]] std::uint64_t units() const { return comparisons + postings + lookups; }
+  Work& operator+=(const Work& more) {
+    probes += more.probes;
+    comparisons += more.comparisons;
+    postings += more.postings;
+    lookups += more.lookups;
+    return *this;
+  }
 };
 
 // Pairs found, as parallel columns, in the order they were found.
@@ -63,6 +72,8 @@ struct ProbeRun {
   // Stop early, after a whole request, once this many pairs were added or this much work was done.
   std::size_t max_pairs = SIZE_MAX;
   std::uint64_t max_work = UINT64_MAX;
+  // Whose scratch memory the probe uses.
+  std::size_t lane = 0;
 
   [[nodiscard]] Seq row(std::size_t at) const { return rows == nullptr ? first + at : rows[at]; }
 };
@@ -73,14 +84,26 @@ class Index {
 
   // Takes in the window's rows [first, last), already appended to its columns.
   virtual void append(Seq first, Seq last) = 0;
+  // The same, on several lanes where that pays; the index is the same afterwards.
+  virtual void append_on(Lanes& lanes, Seq first, Seq last) {
+    (void)lanes;
+    append(first, last);
+  }
   // The window is about to drop rows before `row` (their columns can still be read).
   virtual void expire_before(Seq row) = 0;
   // The window is about to take back rows from `row` on (their columns can still be read).
   virtual void truncate(Seq row) = 0;
+  // Does what probes of these requests would change in the index, so that `lanes` lanes can make them at once.
+  virtual void prepare(const ProbeRun& run, std::size_t lanes) {
+    (void)run;
+    (void)lanes;
+  }
   // Adds to `pairs` the partners asked for, request by request; those of one request in ascending order.
   // Returns: how many requests were served (run.requests unless a limit stopped it early).
   virtual std::size_t probe(const ProbeRun& run, Pairs& pairs, Work& work) = 0;
 
+  // True if a request is one look-up, whatever its range.
+  [[nodiscard]] virtual bool looks_up() const { return false; }
   [[nodiscard]] virtual std::size_t bytes() const = 0;
 };
 

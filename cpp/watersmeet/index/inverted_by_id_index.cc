@@ -30,7 +30,9 @@ constexpr std::uint32_t identifier(Seq row) { return static_cast<std::uint32_t>(
 class InvertedByIdIndex final : public Index {
  public:
   InvertedByIdIndex(const Window& window, const Term& term)
-      : window_(window), term_(term), merge_(make_heap_merge()) {}
+      : window_(window), term_(term) {
+    scratch_.emplace_back();
+  }
 
   void append(Seq first, Seq last) override {
     if (begin_ == end_) begin_ = first;
@@ -56,20 +58,34 @@ class InvertedByIdIndex final : public Index {
     while (end_ > row) forget(--end_);
   }
 
+  void prepare(const ProbeRun&, std::size_t lanes) override {
+    catch_up();
+    while (scratch_.size() < lanes) scratch_.emplace_back();
+  }
+
   std::size_t probe(const ProbeRun& run, Pairs& pairs, Work& work) override {
     catch_up();
+    Scratch& scratch = scratch_[run.lane];
     return for_each_request(run, window_, pairs, work, [&](Seq row, LiveRange range) {
-      probe_row(std::get<SetColumn>(run.own->columns[0]), row, range, run.own_is_left, pairs, work);
+      probe_row(std::get<SetColumn>(run.own->columns[0]), row, range, run.own_is_left, scratch, pairs, work);
     });
   }
 
   [[nodiscard]] std::size_t bytes() const override {
-    std::size_t total = merge_->bytes() + lists_.capacity() * sizeof(lists_[0]) + empty_.capacity() * sizeof(Position);
+    std::size_t total = lists_.capacity() * sizeof(lists_[0]) + empty_.capacity() * sizeof(Position);
+    for (const Scratch& scratch : scratch_) total += scratch.merge->bytes();
     for (const auto& list : lists_) total += list.capacity() * sizeof(Position);
     return total;
   }
 
  private:
+  // Memory of one lane's probe.
+  struct Scratch {
+    std::unique_ptr<Merge> merge = make_heap_merge();
+    std::vector<PostingView> views;
+    Candidates found;
+  };
+
   [[nodiscard]] const SetColumn& sets() const { return std::get<SetColumn>(window_.columns[0]); }
 
   // The lists a row stands in: one per item, or the list of empty sets.
@@ -102,7 +118,9 @@ class InvertedByIdIndex final : public Index {
     for (auto& list : lists_) std::erase_if(list, dead);
   }
 
-  void probe_row(const SetColumn& own, Seq row, LiveRange range, bool own_is_left, Pairs& pairs, Work& work) {
+  void probe_row(const SetColumn& own, Seq row, LiveRange range, bool own_is_left, Scratch& scratch,
+                 Pairs& pairs, Work& work) {
+    const Candidates& found = scratch.found;
     const auto own_set = own.set(row);
     const auto accepts = [&](std::size_t shared, std::size_t other_size) {
       return own_is_left ? accepts_overlap(term_, shared, own_set.size(), other_size)
@@ -111,13 +129,13 @@ class InvertedByIdIndex final : public Index {
     work.lookups += own_set.size();
     if (accepts(0, 1)) return add_all_joinable(pairs, row, window_, range.lo, range.hi);
     const std::size_t before = pairs.size();
-    work.postings += merge(own_set, least_overlap(term_, own_set.size(), own_is_left));
-    for (std::size_t at = 0; at < found_.offsets.size(); ++at) {
+    work.postings += merge(own_set, least_overlap(term_, own_set.size(), own_is_left), scratch);
+    for (std::size_t at = 0; at < found.offsets.size(); ++at) {
       Seq other = 0;
-      if (!in_range(found_.offsets[at], range, other)) continue;
+      if (!in_range(found.offsets[at], range, other)) continue;
       ++work.comparisons;
       if (term_.is_weighted() ? satisfies_weighted(term_, own, row, sets(), other)
-                              : accepts(found_.counts[at], sets().set_size(other))) {
+                              : accepts(found.counts[at], sets().set_size(other))) {
         pairs.add(row, other);
       }
     }
@@ -131,12 +149,13 @@ class InvertedByIdIndex final : public Index {
     std::sort(pairs.other.begin() + static_cast<std::ptrdiff_t>(before), pairs.other.end());
   }
 
-  std::uint64_t merge(std::span<const Code> items, std::size_t least) {
-    views_.clear();
+  std::uint64_t merge(std::span<const Code> items, std::size_t least, Scratch& scratch) const {
+    scratch.views.clear();
     for (const Code item : items) {
-      if (item < lists_.size()) views_.push_back({lists_[item].data(), lists_[item].size(), nullptr});
+      if (item < lists_.size()) scratch.views.push_back({lists_[item].data(), lists_[item].size(), nullptr});
     }
-    return merge_->run({.lists = views_, .least = std::max<std::size_t>(least, 1), .exact = true}, found_);
+    return scratch.merge->run({.lists = scratch.views, .least = std::max<std::size_t>(least, 1), .exact = true},
+                              scratch.found);
   }
 
   static bool in_range(Position id, LiveRange range, Seq& row) {
@@ -147,14 +166,12 @@ class InvertedByIdIndex final : public Index {
 
   const Window& window_;
   const Term term_;
-  std::unique_ptr<Merge> merge_;
   std::vector<std::vector<Position>> lists_;  // by item; identifiers, ascending
   std::vector<Position> empty_;               // rows with empty sets, the same way
   // Rows in the lists.
   Seq begin_ = 0;
   Seq end_ = 0;
-  std::vector<PostingView> views_;
-  Candidates found_;
+  std::vector<Scratch> scratch_;  // one per lane
 };
 
 }  // namespace

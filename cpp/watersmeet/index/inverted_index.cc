@@ -27,27 +27,40 @@ class InvertedIndex final : public Index {
       : window_(window),
         term_(term),
         kind_(merge),
-        lists_(window, false),
-        heap_(make_heap_merge()),
-        count_(make_count_merge()),
-        bitmap_(make_bitmap_merge()) {}
+        lists_(window, false) {
+    scratch_.emplace_back();
+  }
 
   void append(Seq first, Seq last) override { lists_.append(first, last); }
   void expire_before(Seq row) override { lists_.expire_before(row); }
   void truncate(Seq row) override { lists_.truncate(row); }
 
+  // Finding a list drops its dead entries, and reading a bitmap may make it: both are done here.
+  void prepare(const ProbeRun& run, std::size_t lanes) override {
+    while (scratch_.size() < lanes) scratch_.emplace_back();
+    const auto& own = std::get<SetColumn>(run.own->columns[0]);
+    const bool bitmaps = kind_ == MergeKind::kAuto || kind_ == MergeKind::kBitmap;
+    for (std::size_t at = 0; at < run.requests; ++at) {
+      if (!run.own->joinable[run.row(at)]) continue;
+      for (const Code item : own.set(run.row(at))) {
+        PostingLists::List* list = lists_.find(item);
+        if (list != nullptr && bitmaps && is_popular(list->postings.size())) (void)lists_.bitmap(*list);
+      }
+    }
+  }
+
   std::size_t probe(const ProbeRun& run, Pairs& pairs, Work& work) override {
     const auto& own = std::get<SetColumn>(run.own->columns[0]);
+    Scratch& scratch = scratch_[run.lane];
     return for_each_request(run, window_, pairs, work, [&](Seq row, LiveRange range) {
-      probe_row({own, row, own.set(row), run.own_is_left}, range, pairs, work);
+      probe_row({own, row, own.set(row), run.own_is_left}, range, scratch, pairs, work);
     });
   }
 
   [[nodiscard]] std::size_t bytes() const override {
-    return lists_.bytes() + heap_->bytes() + count_->bytes() + bitmap_->bytes() +
-           wanted_.capacity() * sizeof(Wanted) + views_.capacity() * sizeof(PostingView) +
-           estimates_.capacity() * sizeof(double) +
-           (found_.offsets.capacity() + found_.counts.capacity()) * sizeof(std::uint32_t);
+    std::size_t total = lists_.bytes();
+    for (const Scratch& scratch : scratch_) total += scratch.bytes();
+    return total;
   }
 
  private:
@@ -61,6 +74,22 @@ class InvertedIndex final : public Index {
     PostingLists::List* list;
     std::size_t size;
   };
+  // Memory of one lane's probe.
+  struct Scratch {
+    std::unique_ptr<Merge> heap = make_heap_merge();
+    std::unique_ptr<Merge> count = make_count_merge();
+    std::unique_ptr<Merge> bitmap = make_bitmap_merge();
+    std::vector<Wanted> wanted;
+    std::vector<PostingView> views;
+    std::vector<double> estimates;
+    Candidates found;
+
+    [[nodiscard]] std::size_t bytes() const {
+      return heap->bytes() + count->bytes() + bitmap->bytes() + wanted.capacity() * sizeof(Wanted) +
+             views.capacity() * sizeof(PostingView) + estimates.capacity() * sizeof(double) +
+             (found.offsets.capacity() + found.counts.capacity()) * sizeof(std::uint32_t);
+    }
+  };
 
   [[nodiscard]] const SetColumn& sets() const { return std::get<SetColumn>(window_.columns[0]); }
 
@@ -69,57 +98,60 @@ class InvertedIndex final : public Index {
                        : accepts_overlap(term_, shared, other_size, own.items.size());
   }
 
-  void probe_row(const Own& own, LiveRange range, Pairs& pairs, Work& work) {
+  void probe_row(const Own& own, LiveRange range, Scratch& scratch, Pairs& pairs, Work& work) {
     work.lookups += own.items.size();
     // Rows that share nothing match too, all of them or those with empty sets.
     if (accepts(own, 0, 1)) return add_all_joinable(pairs, own.row, window_, range.lo, range.hi);
     const std::size_t before = pairs.size();
     const std::size_t least = std::max<std::size_t>(least_overlap(term_, own.items.size(), own.is_left), 1);
-    if (least <= own.items.size() && find_lists(own.items) >= least) {
-      merge_lists(own, range, least, pairs, work);
+    if (least <= own.items.size() && find_lists(own.items, scratch.wanted) >= least) {
+      merge_lists(own, range, least, scratch, pairs, work);
     }
     if (accepts(own, 0, 0)) add_empty(own.row, range, before, pairs, work);
   }
 
   // Finds the lists of the items, longest first, and returns how many have live rows.
-  std::size_t find_lists(std::span<const Code> items) {
-    wanted_.clear();
+  std::size_t find_lists(std::span<const Code> items, std::vector<Wanted>& wanted) {
+    wanted.clear();
     for (const Code item : items) {
-      if (PostingLists::List* list = lists_.find(item)) wanted_.push_back({list, list->postings.size()});
+      if (PostingLists::List* list = lists_.find(item)) wanted.push_back({list, list->postings.size()});
     }
-    std::stable_sort(wanted_.begin(), wanted_.end(), [](const Wanted& a, const Wanted& b) { return a.size > b.size; });
-    return wanted_.size();
+    std::stable_sort(wanted.begin(), wanted.end(), [](const Wanted& a, const Wanted& b) { return a.size > b.size; });
+    return wanted.size();
   }
 
-  void merge_lists(const Own& own, LiveRange range, std::size_t least, Pairs& pairs, Work& work) {
-    const MergeChoice choice = choose(range, least);
-    views_.clear();
-    for (std::size_t at = choice.skipped; at < wanted_.size(); ++at) {
-      if (choice.bitmaps && is_popular(wanted_[at].size)) {
-        views_.push_back({nullptr, 0, lists_.bitmap(*wanted_[at].list)});
+  void merge_lists(const Own& own, LiveRange range, std::size_t least, Scratch& scratch, Pairs& pairs, Work& work) {
+    const MergeChoice choice = choose(range, least, scratch);
+    const std::vector<Wanted>& wanted = scratch.wanted;
+    std::vector<PostingView>& views = scratch.views;
+    const Candidates& found = scratch.found;
+    views.clear();
+    for (std::size_t at = choice.skipped; at < wanted.size(); ++at) {
+      if (choice.bitmaps && is_popular(wanted[at].size)) {
+        views.push_back({nullptr, 0, lists_.bitmap(*wanted[at].list)});
       } else {
-        const PostingLists::Piece piece = lists_.cut(*wanted_[at].list, range);
-        if (piece.size > 0) views_.push_back({piece.positions, piece.size, nullptr});
+        const PostingLists::Piece piece = lists_.cut(*wanted[at].list, range);
+        if (piece.size > 0) views.push_back({piece.positions, piece.size, nullptr});
       }
     }
     const std::size_t enough = least - choice.skipped;
-    if (views_.size() < enough) return;
+    if (views.size() < enough) return;
     const bool counts_decide = choice.skipped == 0 && term_.kind != TermKind::kOverlap;
-    const MergeInput input{.lists = views_,
+    const MergeInput input{.lists = views,
                            .first_row = range.lo,
                            .rows = static_cast<std::uint32_t>(range.hi - range.lo),
                            .least = enough,
                            .exact = counts_decide,
                            .ring_rows = lists_.ring_rows()};
-    Merge& merge = choice.bitmaps ? *bitmap_ : kind_ == MergeKind::kHeap ? *heap_ : *count_;
-    work.postings += merge.run(input, found_);
-    work.comparisons += found_.offsets.size();
+    Merge& merge = choice.bitmaps ? *scratch.bitmap : kind_ == MergeKind::kHeap ? *scratch.heap : *scratch.count;
+    work.postings += merge.run(input, scratch.found);
+    work.comparisons += found.offsets.size();
     if (choice.skipped > 0) {
-      add_verified(own, range, pairs);
+      add_verified(own, range, found, pairs);
     } else if (counts_decide) {
-      add_accepted(own, range, pairs);
+      add_accepted(own, range, found, pairs);
     } else {
-      add_partners(pairs, own.row, range.lo, found_.offsets);
+      add_partners(pairs, own.row, range.lo, found.offsets);
     }
   }
 
@@ -127,18 +159,20 @@ class InvertedIndex final : public Index {
     return window_.size() >= 512 && postings >= window_.size() / kPopular;
   }
 
-  MergeChoice choose(LiveRange range, std::size_t least) {
+  MergeChoice choose(LiveRange range, std::size_t least, Scratch& scratch) const {
+    std::vector<double>& estimates = scratch.estimates;
+    const std::vector<Wanted>& wanted_lists = scratch.wanted;
     if (kind_ == MergeKind::kHeap || kind_ == MergeKind::kCount) return {};
-    const bool fits = fits_bit_slices(wanted_.size(), least);
+    const bool fits = fits_bit_slices(wanted_lists.size(), least);
     if (kind_ == MergeKind::kBitmap) return {.bitmaps = fits};
     const double share = static_cast<double>(range.hi - range.lo) / static_cast<double>(window_.size());
-    estimates_.clear();
+    estimates.clear();
     std::size_t popular = 0;
-    for (const Wanted& wanted : wanted_) {
-      estimates_.push_back(static_cast<double>(wanted.size) * share);
+    for (const Wanted& wanted : wanted_lists) {
+      estimates.push_back(static_cast<double>(wanted.size) * share);
       popular += is_popular(wanted.size) ? 1 : 0;
     }
-    return choose_merge({.postings = estimates_,
+    return choose_merge({.postings = estimates,
                          .rows = static_cast<double>(range.hi - range.lo),
                          .least = least,
                          .popular = popular,
@@ -146,15 +180,15 @@ class InvertedIndex final : public Index {
                          .may_skip = true});
   }
 
-  void add_accepted(const Own& own, LiveRange range, Pairs& pairs) {
-    for (std::size_t at = 0; at < found_.offsets.size(); ++at) {
-      const Seq other = range.lo + found_.offsets[at];
-      if (accepts(own, found_.counts[at], sets().set_size(other))) pairs.add(own.row, other);
+  void add_accepted(const Own& own, LiveRange range, const Candidates& found, Pairs& pairs) const {
+    for (std::size_t at = 0; at < found.offsets.size(); ++at) {
+      const Seq other = range.lo + found.offsets[at];
+      if (accepts(own, found.counts[at], sets().set_size(other))) pairs.add(own.row, other);
     }
   }
 
-  void add_verified(const Own& own, LiveRange range, Pairs& pairs) {
-    const std::vector<std::uint32_t>& offsets = found_.offsets;
+  void add_verified(const Own& own, LiveRange range, const Candidates& found, Pairs& pairs) const {
+    const std::vector<std::uint32_t>& offsets = found.offsets;
     for (std::size_t at = 0; at < offsets.size(); ++at) {
       if (at + 2 * kAhead < offsets.size()) __builtin_prefetch(sets().starts.at(range.lo + offsets[at + 2 * kAhead]));
       if (at + kAhead < offsets.size()) {
@@ -179,14 +213,7 @@ class InvertedIndex final : public Index {
   const Term term_;
   const MergeKind kind_;
   PostingLists lists_;
-  std::unique_ptr<Merge> heap_;
-  std::unique_ptr<Merge> count_;
-  std::unique_ptr<Merge> bitmap_;
-  // Scratch memory of one probe.
-  std::vector<Wanted> wanted_;
-  std::vector<PostingView> views_;
-  std::vector<double> estimates_;
-  Candidates found_;
+  std::vector<Scratch> scratch_;  // one per lane
 };
 
 }  // namespace

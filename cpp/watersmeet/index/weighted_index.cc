@@ -54,10 +54,10 @@ class WeightedIndex final : public Index {
   WeightedIndex(const Window& window, const Term& term, MergeKind merge)
       : window_(window),
         term_(term),
-        lists_(window, true),
-        heap_(merge == MergeKind::kHeap ? make_heap_merge() : nullptr),
-        sums_(kStretch, 0.0F),
-        near_(kStretch + 1) {}
+        by_heap_(merge == MergeKind::kHeap),
+        lists_(window, true) {
+    scratch_.emplace_back(by_heap_);
+  }
 
   void append(Seq first, Seq last) override {
     if (lengths_.end() != first) {
@@ -80,27 +80,38 @@ class WeightedIndex final : public Index {
     lists_.truncate(row);
   }
 
+  // Finding a list drops its dead entries.
+  void prepare(const ProbeRun& run, std::size_t lanes) override {
+    while (scratch_.size() < lanes) scratch_.emplace_back(by_heap_);
+    const auto& own = std::get<SetColumn>(run.own->columns[0]);
+    for (std::size_t at = 0; at < run.requests; ++at) {
+      if (!run.own->joinable[run.row(at)]) continue;
+      for (const Code item : own.set(run.row(at))) (void)lists_.find(item);
+    }
+  }
+
   std::size_t probe(const ProbeRun& run, Pairs& pairs, Work& work) override {
     const auto& own = std::get<SetColumn>(run.own->columns[0]);
+    Scratch& scratch = scratch_[run.lane];
     return for_each_request(run, window_, pairs, work, [&](Seq row, LiveRange range) {
       work.lookups += own.set_size(row);
-      candidates_.clear();
-      if (heap_ != nullptr) {
-        propose_by_heap(own, row, range, work);
+      scratch.candidates.clear();
+      if (by_heap_) {
+        propose_by_heap(own, row, range, scratch, work);
       } else if (has_float_length(own.squares[row]) && own.set_size(row) <= kMostItems) {
-        propose_by_sums(own, row, range, work);
-        propose_odd(range);
+        propose_by_sums(own, row, range, scratch, work);
+        propose_odd(range, scratch.candidates);
       } else {
-        propose_all(own, row, range);
+        propose_all(own, row, range, scratch.candidates);
       }
-      verify(own, row, pairs, work);
+      verify(own, row, scratch.candidates, pairs, work);
     });
   }
 
   [[nodiscard]] std::size_t bytes() const override {
-    return lists_.bytes() + lengths_.bytes() + odd_.bytes() + (heap_ == nullptr ? 0 : heap_->bytes()) +
-           sums_.capacity() * sizeof(float) + near_.capacity() * sizeof(std::uint32_t) +
-           candidates_.capacity() * sizeof(Seq) + cursors_.capacity() * sizeof(Cursor);
+    std::size_t total = lists_.bytes() + lengths_.bytes() + odd_.bytes();
+    for (const Scratch& scratch : scratch_) total += scratch.bytes();
+    return total;
   }
 
  private:
@@ -110,6 +121,26 @@ class WeightedIndex final : public Index {
     const Position* end;
     const float* weight;  // of the row at `next`
     float own_weight;
+  };
+
+  // Memory of one lane's probe.
+  struct Scratch {
+    explicit Scratch(bool by_heap)
+        : heap(by_heap ? make_heap_merge() : nullptr), sums(kStretch, 0.0F), near(kStretch + 1) {}
+
+    std::unique_ptr<Merge> heap;     // null unless asked for
+    std::vector<float> sums;         // all 0 between stretches
+    std::vector<std::uint32_t> near;
+    std::vector<Cursor> cursors;
+    std::vector<Seq> candidates;     // ascending
+    std::vector<PostingView> views;
+    Candidates found;
+
+    [[nodiscard]] std::size_t bytes() const {
+      return (heap == nullptr ? 0 : heap->bytes()) + sums.capacity() * sizeof(float) +
+             near.capacity() * sizeof(std::uint32_t) + candidates.capacity() * sizeof(Seq) +
+             cursors.capacity() * sizeof(Cursor);
+    }
   };
 
   [[nodiscard]] const SetColumn& sets() const { return std::get<SetColumn>(window_.columns[0]); }
@@ -127,61 +158,64 @@ class WeightedIndex final : public Index {
   }
 
   // Every joinable row, unless the own row's products are all 0.
-  void propose_all(const SetColumn& own, Seq row, LiveRange range) {
+  void propose_all(const SetColumn& own, Seq row, LiveRange range, std::vector<Seq>& candidates) const {
     if (is_zero(own, row)) return;
     for (Seq other = range.lo; other < range.hi; ++other) {
-      if (window_.joinable[other]) candidates_.push_back(other);
+      if (window_.joinable[other]) candidates.push_back(other);
     }
   }
 
-  void propose_odd(LiveRange range) {
+  void propose_odd(LiveRange range, std::vector<Seq>& candidates) const {
     if (odd_.empty()) return;
-    const auto proposed = static_cast<std::ptrdiff_t>(candidates_.size());
+    const auto proposed = static_cast<std::ptrdiff_t>(candidates.size());
     for (std::uint64_t at = odd_.begin(); at < odd_.end(); ++at) {
-      if (odd_[at] >= range.lo && odd_[at] < range.hi) candidates_.push_back(odd_[at]);
+      if (odd_[at] >= range.lo && odd_[at] < range.hi) candidates.push_back(odd_[at]);
     }
-    std::inplace_merge(candidates_.begin(), candidates_.begin() + proposed, candidates_.end());
-    candidates_.erase(std::unique(candidates_.begin(), candidates_.end()), candidates_.end());
+    std::inplace_merge(candidates.begin(), candidates.begin() + proposed, candidates.end());
+    candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
   }
 
   // The paper's merge: every row that shares an item.
-  void propose_by_heap(const SetColumn& own, Seq row, LiveRange range, Work& work) {
-    views_.clear();
+  void propose_by_heap(const SetColumn& own, Seq row, LiveRange range, Scratch& scratch, Work& work) {
+    scratch.views.clear();
     for (const Code item : own.set(row)) {
       if (const auto* list = lists_.find(item)) {
         const PostingLists::Piece piece = lists_.cut(*list, range);
-        views_.push_back({piece.positions, piece.size, nullptr});
+        scratch.views.push_back({piece.positions, piece.size, nullptr});
       }
     }
-    work.postings += heap_->run({.lists = views_,
+    work.postings += scratch.heap->run({.lists = scratch.views,
                                  .first_row = range.lo,
                                  .rows = static_cast<std::uint32_t>(range.hi - range.lo),
                                  .least = 1},
-                                found_);
-    for (const std::uint32_t offset : found_.offsets) candidates_.push_back(range.lo + offset);
+                                scratch.found);
+    for (const std::uint32_t offset : scratch.found.offsets) scratch.candidates.push_back(range.lo + offset);
   }
 
-  void propose_by_sums(const SetColumn& own, Seq row, LiveRange range, Work& work) {
+  void propose_by_sums(const SetColumn& own, Seq row, LiveRange range, Scratch& scratch, Work& work) {
     const double length = std::sqrt(own.squares[row]);
-    find_cursors(own, row, range, length, work);
-    if (cursors_.empty()) return;
-    const auto margin = static_cast<float>(2 * static_cast<double>(cursors_.size() + 8) * 0x1p-24);
+    find_cursors(own, row, range, length, scratch.cursors, work);
+    if (scratch.cursors.empty()) return;
+    const auto margin = static_cast<float>(2 * static_cast<double>(scratch.cursors.size() + 8) * 0x1p-24);
     const bool dot = term_.kind == TermKind::kDot;
     // A little lower, for the rounding of the bound itself and of scale().
     const double threshold = dot ? term_.at_least / length : term_.at_least - static_cast<double>(margin);
     const auto bound = static_cast<float>(threshold - std::abs(threshold) * 1e-6);
     for (Seq first = range.lo; first < range.hi; first += kStretch) {
       const std::size_t rows = std::min<std::size_t>(kStretch, range.hi - first);
-      if (!add_products(first, rows)) continue;
-      if (dot) scale(sums_.data(), lengths_.at(first), rows, margin);
+      if (!add_products(first, rows, scratch)) continue;
+      if (dot) scale(scratch.sums.data(), lengths_.at(first), rows, margin);
       const std::size_t padded = (rows + kStride - 1) / kStride * kStride;
-      const std::size_t count = sweep(sums_.data(), padded, bound, near_.data());
-      for (std::size_t at = 0; at < count && near_[at] < rows; ++at) candidates_.push_back(first + near_[at]);
+      const std::size_t count = sweep(scratch.sums.data(), padded, bound, scratch.near.data());
+      for (std::size_t at = 0; at < count && scratch.near[at] < rows; ++at) {
+        scratch.candidates.push_back(first + scratch.near[at]);
+      }
     }
   }
 
-  void find_cursors(const SetColumn& own, Seq row, LiveRange range, double length, Work& work) {
-    cursors_.clear();
+  void find_cursors(const SetColumn& own, Seq row, LiveRange range, double length, std::vector<Cursor>& cursors,
+                    Work& work) {
+    cursors.clear();
     const auto items = own.set(row);
     const auto weights = own.set_weights(row);
     for (std::size_t at = 0; at < items.size(); ++at) {
@@ -191,16 +225,16 @@ class WeightedIndex final : public Index {
       work.postings += piece.size;
       if (piece.size == 0) continue;
       const auto own_weight = static_cast<float>(weights[at] / length);
-      cursors_.push_back({piece.positions, piece.positions + piece.size, piece.weights, own_weight});
+      cursors.push_back({piece.positions, piece.positions + piece.size, piece.weights, own_weight});
     }
   }
 
   // Adds the products of rows [first, first + rows) to their sums. Returns: whether there were any.
-  bool add_products(Seq first, std::size_t rows) {
+  bool add_products(Seq first, std::size_t rows, Scratch& scratch) const {
     const auto base = static_cast<Position>(first);
-    float* sums = sums_.data();
+    float* sums = scratch.sums.data();
     bool any = false;
-    for (Cursor& cursor : cursors_) {
+    for (Cursor& cursor : scratch.cursors) {
       const Position* next = cursor.next;
       const Position* end = cursor.end;
       const float* weight = cursor.weight;
@@ -217,26 +251,20 @@ class WeightedIndex final : public Index {
     return any;
   }
 
-  void verify(const SetColumn& own, Seq row, Pairs& pairs, Work& work) {
-    work.comparisons += candidates_.size();
-    for (const Seq other : candidates_) {
+  void verify(const SetColumn& own, Seq row, const std::vector<Seq>& candidates, Pairs& pairs, Work& work) const {
+    work.comparisons += candidates.size();
+    for (const Seq other : candidates) {
       if (satisfies_weighted(term_, own, row, sets(), other)) pairs.add(row, other);
     }
   }
 
   const Window& window_;
   const Term term_;
+  const bool by_heap_;
   PostingLists lists_;
-  std::unique_ptr<Merge> heap_;      // null unless asked for
-  SlidingArray<float> lengths_;      // of each row; 0 where a float cannot tell
-  SlidingArray<Seq> odd_;            // those rows, unless all their weights are 0
-  // Scratch memory of one probe.
-  std::vector<float> sums_;          // all 0 between stretches
-  std::vector<std::uint32_t> near_;
-  std::vector<Cursor> cursors_;
-  std::vector<Seq> candidates_;      // ascending
-  std::vector<PostingView> views_;
-  Candidates found_;
+  SlidingArray<float> lengths_;  // of each row; 0 where a float cannot tell
+  SlidingArray<Seq> odd_;        // those rows, unless all their weights are 0
+  std::vector<Scratch> scratch_;  // one per lane
 };
 
 }  // namespace

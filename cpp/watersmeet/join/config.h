@@ -36,6 +36,8 @@ struct StreamConfig {
   std::int64_t time_multiplier = 1;
   // A window of so many rows; without it, a window of time.
   std::optional<std::uint64_t> window_rows;
+  // In a window of rows: the oldest that a row may be in a result. A window of time has it in its bound.
+  std::optional<Duration> freshness;
   // Length of a basic window; 0: the window is one.
   Duration basic_span = 0;
   // Rows may be out of order by this much; without it, not at all.
@@ -50,8 +52,8 @@ struct StreamConfig {
 
 enum class How : std::uint8_t { kInner, kLeft, kRight, kFull, kSemi, kAnti };
 
-// When results leave: as they are found; or in order, having processed rows in order across streams (Sync-Filter)
-// or as they came (Filter-Order), [Hammad].
+// When results leave: as they are found; or in order, having processed rows in order across streams
+// (Sync-Filter) or as they came (Filter-Order), [Hammad].
 enum class Order : std::uint8_t { kNone, kSyncFilter, kFilterOrder };
 
 struct JoinConfig {
@@ -63,6 +65,10 @@ struct JoinConfig {
   Wide upper = 0;
   How how = How::kInner;
   Order order = Order::kNone;
+  // Lanes on which rows probe; results and their order are the same for any number.
+  std::size_t threads = 1;
+  // Tests: cut every change among the lanes, however small.
+  bool share_all = false;
 
   [[nodiscard]] bool has_count_window() const {
     return streams[0].window_rows.has_value() || streams[1].window_rows.has_value();

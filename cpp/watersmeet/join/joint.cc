@@ -11,15 +11,21 @@ namespace {
 using Leaves = std::vector<std::unique_ptr<Leaf>>;
 
 constexpr std::size_t kMostPairsAtOnce = 1 << 16;
+constexpr Wide kForever = Wide{1} << 70;  // no row is older than that
+
+// How long a row of a stream can be met: its window, or its freshness if that is shorter.
+[[nodiscard]] Wide span_of(const TreeStream& stream) {
+  Wide span = stream.window_rows.has_value() ? kForever : stream.window;
+  if (stream.freshness.has_value()) span = std::min(span, Wide{*stream.freshness});
+  return span;
+}
 
 // Which rows of a stream were processed before a turn, and are alive at it, as turns go by.
 class AliveCursor {
  public:
   explicit AliveCursor(const Leaf& leaf)
       : leaf_(leaf), times_(leaf.state.window.timestamps.at(leaf.state.window.begin())),
-        base_(leaf.state.window.begin()), end_(leaf.state.processed - base_) {
-    if (!leaf.config.window_rows.has_value()) span_ = leaf.config.window;
-    if (leaf.config.freshness.has_value()) span_ = std::min(span_, Wide{*leaf.config.freshness});
+        base_(leaf.state.window.begin()), end_(leaf.state.processed - base_), span_(span_of(leaf.config)) {
   }
 
   // Requires: turns only grow.
@@ -53,11 +59,32 @@ class AliveCursor {
   const Timestamp* times_;
   Seq base_;
   std::size_t end_;
-  Wide span_ = Wide{1} << 70;  // no row is older than that
+  Wide span_;
   std::size_t lo_ = 0;
   std::size_t hi_ = 0;
   bool started_ = false;
 };
+
+// The newest timestamp that a combination with this row can have. Requires: its members are in their windows.
+[[nodiscard]] Wide reach(const TreeState& state, Seq row, const Leaves& leaves) {
+  Wide limit = kForever;
+  for (std::size_t at = 0; at < state.streams.size(); ++at) {
+    const Leaf& leaf = *leaves[state.streams[at]];
+    limit = std::min(limit, Wide{leaf.state.window.timestamps[state.member(at, row)]} + span_of(leaf.config));
+  }
+  return limit;
+}
+
+[[nodiscard]] bool has_gone(const TreeState& state, Seq row, const Leaves& leaves) {
+  for (std::size_t at = 0; at < state.streams.size(); ++at) {
+    if (state.member(at, row) < leaves[state.streams[at]]->state.window.begin()) return true;
+  }
+  return false;
+}
+
+[[nodiscard]] Timestamp clamped(Wide time) {
+  return static_cast<Timestamp>(std::clamp(time, Wide{kMinTimestamp}, Wide{kMaxTimestamp}));
+}
 
 [[nodiscard]] std::int64_t cycle_of(Timestamp ts, Duration cycle) {
   const std::int64_t whole = ts / cycle;
@@ -116,6 +143,8 @@ struct Joint::Requests {
   std::vector<Seq> lo;
   std::vector<Seq> hi;
   std::vector<Seq> alive;
+  // Where windows are looked at in both directions: how new a partner may be.
+  std::vector<Wide> reach;
 };
 
 Joint::Joint(const TreeConfig& config, std::array<TreeState*, kSides> inputs, std::unique_ptr<TreeState> output)
@@ -154,10 +183,9 @@ void Joint::feed(std::size_t pair) {
   output_->index = make_tree_index(output_->window, term);
 }
 
-void Joint::process(const Leaves& leaves, const Keep& keep, std::vector<std::vector<Seq>>& results,
-                    std::vector<Ages>* ages) {
+void Joint::process(const Leaves& leaves, const Keep& keep, Found results, std::vector<Ages>* ages, bool two_sided) {
   std::array<Pairs, kSides> found;
-  for (std::size_t side = 0; side < kSides; ++side) probe(side, leaves, keep, found[side]);
+  for (std::size_t side = 0; side < kSides; ++side) probe(side, leaves, keep, two_sided, found[side]);
   if (output_ != nullptr) output_->slice = output_->processed;
   // Both lists are in the order of the probing rows; together they are put in the order of turns.
   std::array<std::size_t, kSides> next{};
@@ -173,14 +201,16 @@ void Joint::process(const Leaves& leaves, const Keep& keep, std::vector<std::vec
       add_output(leaves, side, own, other);
       continue;
     }
-    const Timestamp newest = inputs_[side]->window.timestamps[own];
+    const Timestamp newest =
+        std::max(inputs_[side]->window.timestamps[own], inputs_[1 - side]->window.timestamps[other]);
+    results.times.push_back(newest);
     for (std::size_t input = 0; input < kSides; ++input) {
       const TreeState& state = *inputs_[input];
       const Seq row = input == side ? own : other;
       for (std::size_t at = 0; at < state.streams.size(); ++at) {
         const std::size_t stream = state.streams[at];
         const Seq member = state.member(at, row);
-        results[stream].push_back(member);
+        results.rows[stream].push_back(member);
         if (ages != nullptr) (*ages)[stream].add(newest - leaves[stream]->state.window.timestamps[member]);
       }
     }
@@ -195,9 +225,12 @@ void Joint::process(const Leaves& leaves, const Keep& keep, std::vector<std::vec
 void Joint::add_output(const Leaves& leaves, std::size_t side, Seq own, Seq other) {
   TreeState& out = *output_;
   const std::array<Seq, kSides> rows = side == 0 ? std::array<Seq, kSides>{own, other} : std::array<Seq, kSides>{other, own};
-  out.window.timestamps.push_back(inputs_[side]->window.timestamps[own]);
+  const Turn one = inputs_[side]->turn(own);
+  const Turn two = inputs_[1 - side]->turn(other);
+  const Turn& newest = one.before(two) ? two : one;
+  out.window.timestamps.push_back(newest.ts);
   out.window.joinable.push_back(1);
-  out.newest.push_back(static_cast<std::uint8_t>(inputs_[side]->newest_stream(own)));
+  out.newest.push_back(static_cast<std::uint8_t>(newest.stream));
   std::size_t to = 0;
   for (std::size_t input = 0; input < kSides; ++input) {
     for (std::size_t at = 0; at < inputs_[input]->streams.size(); ++at, ++to) {
@@ -210,9 +243,13 @@ void Joint::add_output(const Leaves& leaves, std::size_t side, Seq own, Seq othe
   append_value(leaf.columns(feeds_pair_)[0], member, out.window.columns[0]);
 }
 
-void Joint::probe(std::size_t side, const Leaves& leaves, const Keep& keep, Pairs& found) {
+void Joint::probe(std::size_t side, const Leaves& leaves, const Keep& keep, bool two_sided, Pairs& found) {
   Requests requests;
-  find_ranges(side, leaves, requests);
+  if (two_sided) {
+    find_two_sided(side, leaves, requests);
+  } else {
+    find_ranges(side, leaves, requests);
+  }
   const TreeState& own = *inputs_[side];
   TreeState& other = *inputs_[1 - side];
   std::size_t served = 0;
@@ -274,6 +311,33 @@ void Joint::find_ranges(std::size_t side, const Leaves& leaves, Requests& reques
   }
 }
 
+// Everything in the other state was processed before. A stream's rows lie in the order of time; combinations do not, and
+// are looked at one by one, as they are found.
+void Joint::find_two_sided(std::size_t side, const Leaves& leaves, Requests& requests) {
+  const TreeState& own = *inputs_[side];
+  const TreeState& other = *inputs_[1 - side];
+  const Wide span = other.is_stream() ? span_of(leaves[other.streams[0]]->config) : kForever;
+  for (Seq row = own.slice; row < own.processed; ++row) {
+    if (own.window.joinable[row] == 0) continue;
+    ++counts[side].rows;
+    ++counts[side].probes;
+    const Wide limit = reach(own, row, leaves);
+    Seq lo = other.window.begin();
+    Seq hi = other.processed;
+    if (other.is_stream()) {
+      const Wide oldest = Wide{own.window.timestamps[row]} - span;
+      lo = oldest > kMaxTimestamp ? hi : std::min(hi, other.window.lower_bound(clamped(oldest)));
+      hi = limit >= kMaxTimestamp ? hi : std::min(hi, other.window.lower_bound(clamped(limit + 1)));
+    }
+    if (lo >= hi) continue;
+    counts[side].due += hi - lo;
+    requests.rows.push_back(row);
+    requests.lo.push_back(lo);
+    requests.hi.push_back(hi);
+    requests.reach.push_back(limit);
+  }
+}
+
 void Joint::filter(std::size_t side, const Leaves& leaves, const Requests& requests, std::size_t first,
                    std::size_t& request, Pairs& found) const {
   const TreeState& other = *inputs_[1 - side];
@@ -287,11 +351,17 @@ void Joint::filter(std::size_t side, const Leaves& leaves, const Requests& reque
     const Seq other_row = found.other[at];
     if (combinations) {
       while (requests.rows[request] != own_row) ++request;
-      bool alive = true;
-      for (std::size_t member = 0; member < streams && alive; ++member) {
-        alive = other.members[member][other_row] >= requests.alive[request * streams + member];
+      if (!requests.reach.empty()) {
+        if (has_gone(other, other_row, leaves)) continue;
+        if (other.window.timestamps[other_row] > requests.reach[request]) continue;
+        if (inputs_[side]->window.timestamps[own_row] > reach(other, other_row, leaves)) continue;
+      } else {
+        bool alive = true;
+        for (std::size_t member = 0; member < streams && alive; ++member) {
+          alive = other.members[member][other_row] >= requests.alive[request * streams + member];
+        }
+        if (!alive) continue;
       }
-      if (!alive) continue;
     }
     if (more && !satisfies_rest(side, leaves, own_row, other_row)) continue;
     found.own[kept] = own_row;

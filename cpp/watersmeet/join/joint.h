@@ -39,10 +39,16 @@ class Joint {
   // `inputs`: a stream's state or another joint's output. `output` is null for the root.
   Joint(const TreeConfig& config, std::array<TreeState*, kSides> inputs, std::unique_ptr<TreeState> output);
 
+  // Where the root puts what it finds: one column of rows per stream, and timestamps.
+  struct Found {
+    std::vector<std::vector<Seq>>& rows;
+    std::vector<Timestamp>& times;
+  };
   // Finds the combinations that the rows of the inputs' slices make, in the order of their turns, and puts them into
-  // the output; those of the root go to `results`, one column per stream, and their members' ages to `ages`.
-  void process(const std::vector<std::unique_ptr<Leaf>>& leaves, const Keep& keep,
-               std::vector<std::vector<Seq>>& results, std::vector<Ages>* ages);
+  // the output; those of the root go to `results`, and their members' ages to `ages`. `two_sided`: the rows of the
+  // slice are of one stream, and may be older than those that were processed before.
+  void process(const std::vector<std::unique_ptr<Leaf>>& leaves, const Keep& keep, Found results,
+               std::vector<Ages>* ages, bool two_sided);
 
   [[nodiscard]] TreeState& input(std::size_t side) const { return *inputs_[side]; }
   [[nodiscard]] TreeState* output() const { return output_.get(); }
@@ -63,8 +69,10 @@ class Joint {
     bool first_is_left = true;             // whether the first input holds the pair's first stream
   };
 
-  void probe(std::size_t side, const std::vector<std::unique_ptr<Leaf>>& leaves, const Keep& keep, Pairs& found);
+  void probe(std::size_t side, const std::vector<std::unique_ptr<Leaf>>& leaves, const Keep& keep, bool two_sided,
+             Pairs& found);
   void find_ranges(std::size_t side, const std::vector<std::unique_ptr<Leaf>>& leaves, Requests& requests);
+  void find_two_sided(std::size_t side, const std::vector<std::unique_ptr<Leaf>>& leaves, Requests& requests);
   void filter(std::size_t side, const std::vector<std::unique_ptr<Leaf>>& leaves, const Requests& requests,
               std::size_t first, std::size_t& request, Pairs& found) const;
   void filter_opaque(std::size_t side, const Keep& keep, std::size_t first, Pairs& found) const;

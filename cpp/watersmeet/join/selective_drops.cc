@@ -65,11 +65,18 @@ std::size_t DropWeights::bytes() const {
   return total;
 }
 
+void DropWeights::save_sums(ByteWriter& writer) const {
+  for (const double value : {sums_.weighed[0], sums_.weighed[1], sums_.rows, sums_.pairs}) writer.put(value);
+}
+
+void DropWeights::load_sums(ByteReader& reader) {
+  for (double* value : {&sums_.weighed[0], &sums_.weighed[1], &sums_.rows, &sums_.pairs}) {
+    *value = reader.get<double>();
+  }
+}
+
 void DropWeights::save(ByteWriter& writer) const {
-  writer.put(sums_.weighed[0]);
-  writer.put(sums_.weighed[1]);
-  writer.put(sums_.rows);
-  writer.put(sums_.pairs);
+  save_sums(writer);
   for (std::size_t stream = 0; stream < kSides; ++stream) {
     writer.put_sliding(weights_[stream]);
     writer.put_sliding(degrees_[stream]);
@@ -77,8 +84,7 @@ void DropWeights::save(ByteWriter& writer) const {
 }
 
 void DropWeights::load(ByteReader& reader) {
-  for (double* value : {&sums_.weighed[0], &sums_.weighed[1], &sums_.rows, &sums_.pairs})
-    *value = reader.get<double>();
+  load_sums(reader);
   for (std::size_t stream = 0; stream < kSides; ++stream) {
     reader.get_sliding(weights_[stream]);
     reader.get_sliding(degrees_[stream]);

@@ -71,6 +71,9 @@ class DropWeights {
   [[nodiscard]] double variance() const;
 
   [[nodiscard]] std::size_t bytes() const;
+  // The sums alone, and the rows with them.
+  void save_sums(ByteWriter& writer) const;
+  void load_sums(ByteReader& reader);
   void save(ByteWriter& writer) const;
   void load(ByteReader& reader);
 

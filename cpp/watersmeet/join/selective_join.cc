@@ -11,6 +11,8 @@
 namespace watersmeet {
 namespace {
 
+// A period of less than this share of a control period tells nothing.
+constexpr double kLeastPeriod = 0.1;
 // A lateness that is not known yet is as long as can be; nothing arrives that late.
 constexpr Duration kUnknownLateness = Duration{1} << 60;
 
@@ -55,7 +57,8 @@ SelectiveJoin::SelectiveJoin(SelectiveConfig config)
 // --- a change begins and ends
 // ------------------------------------------------------------------------------------
 
-void SelectiveJoin::begin() {
+void SelectiveJoin::begin(Turn turn) {
+  turn_ = turn;
   for (std::size_t stream = 0; stream < kSides; ++stream) {
     Side& side = *sides_[stream];
     side.stage.begin_change();
@@ -77,8 +80,8 @@ void SelectiveJoin::begin() {
 }
 
 template <class Change>
-void SelectiveJoin::change(Change apply) {
-  begin();
+void SelectiveJoin::change(Turn turn, Change apply) {
+  begin(turn);
   try {
     move_watermarks(sides_);
     apply();
@@ -93,11 +96,25 @@ void SelectiveJoin::change(Change apply) {
 
 void SelectiveJoin::begin_push(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array,
                                std::optional<Timestamp> at, const std::uint8_t* kinds) {
-  change([&] { take_batch(stream, schema, array, at, kinds); });
+  change(Turn::kInOrder, [&] { take_batch(stream, schema, array, at, nullptr, kinds); });
+}
+
+void SelectiveJoin::begin_hold(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array,
+                               const Timestamp* arrivals, const std::uint8_t* kinds) {
+  change(Turn::kHold, [&] { take_batch(stream, schema, array, std::nullopt, arrivals, kinds); });
+}
+
+void SelectiveJoin::begin_drain() {
+  change(Turn::kDrain, [] {});
+}
+
+void SelectiveJoin::begin_refill(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array,
+                                 const std::uint8_t* kinds) {
+  change(Turn::kRefill, [&] { take_batch(stream, schema, array, std::nullopt, nullptr, kinds); });
 }
 
 void SelectiveJoin::begin_advance(std::size_t stream, Timestamp to) {
-  change([&] {
+  change(Turn::kInOrder, [&] {
     Side& side = *sides_[stream];
     if (to > side.newest) side.idle = false;
     side.newest = std::max(side.newest, to);
@@ -105,17 +122,18 @@ void SelectiveJoin::begin_advance(std::size_t stream, Timestamp to) {
 }
 
 void SelectiveJoin::begin_finish() {
-  change([&] {
+  change(Turn::kInOrder, [&] {
     for (const auto& side : sides_) side->ended = true;
   });
 }
 
 void SelectiveJoin::begin_poll() {
-  change([] {});
+  change(Turn::kInOrder, [] {});
 }
 
 void SelectiveJoin::take_batch(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array,
-                               std::optional<Timestamp> at, const std::uint8_t* kinds) {
+                               std::optional<Timestamp> at, const Timestamp* arrivals,
+                               const std::uint8_t* kinds) {
   Side& side = *sides_[stream];
   const std::size_t columns = 1 + terms_.arrow_columns(stream);
   if (schema.n_children != static_cast<std::int64_t>(columns) || array.n_children != schema.n_children) {
@@ -133,22 +151,26 @@ void SelectiveJoin::take_batch(std::size_t stream, const ArrowSchema& schema, co
   Stage& stage = side.stage;
   const Seq first = stage.end();
   const RowId first_id = side.counts.rows;
-  Arrivals arrivals = judge_arrivals(side, times, first, first_id);
+  Arrivals judged = judge_arrivals(side, times, first, first_id);
   stage.joinable.append_copies(1, rows);
   for (std::size_t row = 0; row < rows; ++row) stage.row_ids.push_back(first_id + row);
-  stage_arrivals_[stream].append_copies(at.value_or(kMinTimestamp), rows);
+  if (arrivals != nullptr) {
+    stage_arrivals_[stream].append(arrivals, rows);
+  } else {
+    stage_arrivals_[stream].append_copies(at.value_or(kMinTimestamp), rows);
+  }
   if (kinds != nullptr) {
     stage_kinds_[stream].append(kinds, rows);
   } else {
     stage_kinds_[stream].append_copies(0, rows);
   }
   terms_.append(stream, views, stage.columns, stage.joinable.at(first));
-  stage.waiting.add(arrivals.in_time);
-  if (!arrivals.in_time.empty()) side.idle = false;
+  stage.waiting.add(judged.in_time);
+  if (!judged.in_time.empty()) side.idle = false;
   side.counts.rows += rows;
-  side.counts.late_rows += arrivals.late.size();
-  side.counts.bad_rows += arrivals.bad.size();
-  released_.late = std::move(arrivals.late);
+  side.counts.late_rows += judged.late.size();
+  side.counts.bad_rows += judged.bad.size();
+  released_.late = std::move(judged.late);
 }
 
 // An idle stream brings nothing that arrives before what the others are known to bring.
@@ -198,6 +220,8 @@ void SelectiveJoin::take_waiting(std::size_t stream) {
   const WaitingRow row = side.stage.waiting.front();
   const Duration lateness = side.lateness < kUnknownLateness ? side.lateness : 0;
   Timestamp arrival = std::max(saturating_add(row.ts, lateness), stage_arrivals_[stream][row.row]);
+  // Held and refilled rows go by a clock that their timestamps say nothing of.
+  if (turn_ == Turn::kHold || turn_ == Turn::kRefill) arrival = stage_arrivals_[stream][row.row];
   // A lateness that has moved releases rows that the other stream has not waited for: they arrive only now.
   if (side.lateness != side.config.lateness.value_or(0) || side.lateness >= kUnknownLateness) {
     arrival = std::max(arrival, before_[stream].newest);
@@ -224,7 +248,11 @@ Seq SelectiveJoin::first_alive(std::size_t stream, Wide other_low) const {
   const std::int64_t* first = numbers.at(numbers.begin());
   const std::int64_t* alive =
       std::lower_bound(first, numbers.at(numbers.end()), static_cast<std::int64_t>(met - *count));
-  return numbers.begin() + static_cast<Seq>(alive - first);
+  const Seq fresh = config_.streams[stream].freshness.has_value() && other_low > Wide{kMinTimestamp}
+                        ? window.lower_bound(saturating_add(static_cast<Timestamp>(other_low),
+                                                            -*config_.streams[stream].freshness))
+                        : window.begin();
+  return std::max(fresh, numbers.begin() + static_cast<Seq>(alive - first));
 }
 
 void SelectiveJoin::commit(Released& out) {
@@ -325,18 +353,32 @@ void SelectiveJoin::accept(const bool* kept) {
 }
 
 Period SelectiveJoin::take_period() {
-  Period done = std::move(period_);
   const double period_s = config_.control_period_s;
   // A silence may have passed several control times: they count as one.
   const std::optional<Event> event = next_event();
   const double now_s = event.has_value() ? event->at_s : server_.control_s;
   const double control_s = std::max(server_.control_s, std::floor(now_s / period_s) * period_s);
-  done.elapsed_s = control_s - done.begin_s;
+  Period done = next_period(control_s);
   const std::optional<std::size_t> waiting = first_of(true);
   if (waiting.has_value()) {
     done.waited_s = std::max(0.0, control_s - seconds_at(lanes_[*waiting]->arrivals[lanes_[*waiting]->head]));
   }
-  server_.control_s = control_s + period_s;
+  return done;
+}
+
+std::optional<Period> SelectiveJoin::end_period() {
+  if (!server_.has_begun) return std::nullopt;
+  const double end_s = seconds_at(std::max(lanes_[0]->last_arrival, lanes_[1]->last_arrival));
+  if (end_s - period_.begin_s < kLeastPeriod * config_.control_period_s) return std::nullopt;
+  Period done = next_period(end_s);
+  done.waited_s = std::max(0.0, server_.free_s - end_s);
+  return done;
+}
+
+Period SelectiveJoin::next_period(double control_s) {
+  Period done = std::move(period_);
+  done.elapsed_s = control_s - done.begin_s;
+  server_.control_s = control_s + config_.control_period_s;
   period_ = {};
   period_.begin_s = control_s;
   for (std::size_t stream = 0; stream < kSides; ++stream) {
@@ -391,7 +433,7 @@ RowId SelectiveJoin::first_needed(std::size_t stream) {
 void SelectiveJoin::look_for_needed(std::size_t stream) {
   results_at_look_[stream] = results();
   const RowId row = lanes_[stream]->first_row(sides_[stream]->first_needed());
-  needed_[stream] = std::min(row, hold_.first_row(stream == 0));
+  needed_[stream] = std::min(row, hold_.first_row(stream));
 }
 
 }  // namespace watersmeet

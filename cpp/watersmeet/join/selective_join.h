@@ -77,6 +77,14 @@ class SelectiveJoin {
                   std::optional<Timestamp> at, const std::uint8_t* kinds);
   void begin_advance(std::size_t stream, Timestamp to);
   void begin_finish();
+  // Micro-batches: rows that arrived at `arrivals`, in order, on a clock of the caller's own, wait for
+  // begin_drain(), which processes all that has come, whatever may still come before it.
+  void begin_hold(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array,
+                  const Timestamp* arrivals, const std::uint8_t* kinds);
+  void begin_drain();
+  // Rows whose results are known already: they enter their window and probe nothing.
+  void begin_refill(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array,
+                    const std::uint8_t* kinds);
   // Nothing came, but settings may have changed.
   void begin_poll();
 
@@ -103,6 +111,11 @@ class SelectiveJoin {
     if (std::isinf(config_.units_per_second)) config_.synchronised = synchronised;
   }
 
+  // How fast the server is from the next change on.
+  void set_speed(double units_per_second) { config_.units_per_second = units_per_second; }
+  // The period under way ends where the last row arrived; nothing if it has hardly begun.
+  [[nodiscard]] std::optional<Period> end_period();
+
   void commit(Released& out);
   void roll_back();
 
@@ -120,7 +133,7 @@ class SelectiveJoin {
   [[nodiscard]] std::uint64_t results() const { return totals_.results - hold_.size(); }
   [[nodiscard]] std::size_t held() const { return hold_.size(); }
   [[nodiscard]] std::size_t held_bytes() const { return hold_.bytes(); }
-  [[nodiscard]] bool holds(RowId left, RowId right) const { return hold_.holds(left, right); }
+  [[nodiscard]] bool holds(RowId left, RowId right) const { return hold_.holds({left, right}); }
   [[nodiscard]] const DropWeights& drops() const { return drops_; }
   [[nodiscard]] double units() const { return totals_.units; }
   [[nodiscard]] double seconds() const { return server_.now_s; }
@@ -129,8 +142,15 @@ class SelectiveJoin {
 
   void save(ByteWriter& writer) const;
   void load(ByteReader& reader);
+  // All that the join knows but its rows: what a new one, refilled with them, needs to go on like this one.
+  void save_course(ByteWriter& writer) const;
+  void load_course(ByteReader& reader);
 
  private:
+  // Which rows of the change under way are processed: those whose turn it is, none, all, or all without
+  // probing.
+  enum class Turn : std::uint8_t { kInOrder, kHold, kDrain, kRefill };
+
   struct Event {
     std::size_t stream;
     double at_s;
@@ -205,11 +225,11 @@ class SelectiveJoin {
     std::array<Rest, kSides> rests;
   };
 
-  void begin();
+  void begin(Turn turn);
   template <class Change>
-  void change(Change apply);
+  void change(Turn turn, Change apply);
   void take_batch(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array,
-                  std::optional<Timestamp> at, const std::uint8_t* kinds);
+                  std::optional<Timestamp> at, const Timestamp* arrivals, const std::uint8_t* kinds);
   void follow_others();
   void fill_lanes();
   void fill_lane(std::size_t stream);
@@ -229,6 +249,9 @@ class SelectiveJoin {
   void enter(const Event& event);
   [[nodiscard]] double door_share(std::size_t stream, double waited_s) const;
   void start(const Event& event);
+  Seq admit(std::size_t stream);
+  void admit_all();
+  [[nodiscard]] Period next_period(double control_s);
   [[nodiscard]] Leave guard(double waited_s) const;
   [[nodiscard]] double units_per_row() const;
   [[nodiscard]] bool may_be_full(std::size_t rows, double waited_s) const;
@@ -275,7 +298,11 @@ class SelectiveJoin {
   std::array<Rest, kSides> rests_;
   double lag_s_ = 0;
 
+  // Rows that were here before this join was refilled with those that are left of them.
+  std::array<RowId, kSides> rows_before_ = {};
+
   // The change under way.
+  Turn turn_ = Turn::kInOrder;
   std::array<Before, kSides> before_;
   Small small_before_;
   Pending pending_;

@@ -39,7 +39,12 @@ CellRows SelectiveJoin::reach(const Probe& probe) const {
     const auto rows = static_cast<std::int64_t>(
         std::min<std::uint64_t>(*config_.streams[other].window_rows, std::uint64_t{INT64_MAX}));
     const std::int64_t* oldest = std::lower_bound(first, last, probe.now - rows);
-    return {numbers.begin() + static_cast<Seq>(oldest - first), numbers.end()};
+    Seq lo = numbers.begin() + static_cast<Seq>(oldest - first);
+    if (const auto& freshness = config_.streams[other].freshness; freshness.has_value()) {
+      const Timestamp ts = sides_[probe.stream]->window.timestamps[probe.row];
+      lo = std::max(lo, partners.lower_bound(saturating_add(ts, -*freshness)));
+    }
+    return {lo, std::max(lo, numbers.end())};
   }
   const TimeRange range = bounds_.range(probe.stream, sides_[probe.stream]->window.timestamps[probe.row]);
   if (range.first > range.last) return {};

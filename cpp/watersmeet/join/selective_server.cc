@@ -34,7 +34,7 @@ Wide SelectiveJoin::clock(std::size_t stream) const {
 
 bool SelectiveJoin::may_enter(std::size_t stream, Timestamp arrival) const {
   // Rows came to their lanes in the order in which they are processed.
-  if (!config_.synchronised || config_.in_time_order()) return true;
+  if (!config_.synchronised || config_.in_time_order() || turn_ == Turn::kDrain) return true;
   const std::size_t other = 1 - stream;
   if (lanes_[other]->has_unentered()) return true;  // its next row is known, and comes later
   return stream == 0 ? clock(other) >= Wide{arrival} : clock(other) > Wide{arrival};
@@ -42,7 +42,7 @@ bool SelectiveJoin::may_enter(std::size_t stream, Timestamp arrival) const {
 
 // Rows that arrive while the server is busy must be known before it goes on.
 bool SelectiveJoin::may_start(double at_s) const {
-  if (!config_.synchronised) return true;
+  if (!config_.synchronised || turn_ == Turn::kDrain) return true;
   for (std::size_t stream = 0; stream < kSides; ++stream) {
     if (sides_[stream]->ended) continue;
     if (at_s > seconds_at(static_cast<Timestamp>(clock(stream)))) return false;
@@ -92,6 +92,11 @@ std::optional<SelectiveJoin::Event> SelectiveJoin::next_event() {
 }
 
 SelectiveJoin::Stop SelectiveJoin::run(std::size_t max_pairs, double max_units) {
+  if (turn_ == Turn::kHold) return Stop::kDone;
+  if (turn_ == Turn::kRefill) {
+    admit_all();
+    return Stop::kDone;
+  }
   const double until = totals_.units + max_units;
   for (;;) {
     if (pending_.tags.size() >= max_pairs || totals_.units >= until) return Stop::kPause;
@@ -109,7 +114,8 @@ SelectiveJoin::Stop SelectiveJoin::run(std::size_t max_pairs, double max_units) 
 
 // A number from 0 to 1 that only the seed, the stream and the row decide.
 double SelectiveJoin::chance(std::size_t stream, std::uint64_t number, std::uint64_t salt) const {
-  const std::uint64_t mixed = hash_word(hash_word(config_.seed ^ salt) + hash_word(number * kSides + stream));
+  const std::uint64_t place = rows_before_[stream] + number;
+  const std::uint64_t mixed = hash_word(hash_word(config_.seed ^ salt) + hash_word(place * kSides + stream));
   return static_cast<double>(hash_word(mixed ^ (mixed << 17)) >> 11) * 0x1p-53;
 }
 
@@ -117,7 +123,9 @@ void SelectiveJoin::enter(const Event& event) {
   const std::size_t stream = event.stream;
   Lane& lane = *lanes_[stream];
   const double waited_s = lane.has_waiting() ? event.at_s - seconds_at(lane.arrivals[lane.head]) : 0;
-  const bool has_room = waited_s <= config_.input_buffer_s;
+  // A micro-batch is its own buffer: where the guard makes probes free in time, nothing need be lost.
+  const bool is_bounded = turn_ != Turn::kDrain || !config_.guarded;
+  const bool has_room = !is_bounded || waited_s <= config_.input_buffer_s;
   const double room = rests_[stream].door.offer(has_room);
   const double share = door_share(stream, waited_s);
   const bool is_kept =
@@ -165,8 +173,8 @@ bool SelectiveJoin::may_be_full(std::size_t rows, double waited_s) const {
   return !config_.guarded || waited_s + lag_s_ + takes_s <= config_.input_buffer_s;
 }
 
-void SelectiveJoin::start(const Event& event) {
-  const std::size_t stream = event.stream;
+// The row at the head of a lane enters its window.
+Seq SelectiveJoin::admit(std::size_t stream) {
   Side& side = *sides_[stream];
   Lane& lane = *lanes_[stream];
   Window& window = side.window;
@@ -183,11 +191,27 @@ void SelectiveJoin::start(const Event& event) {
   rings_[stream].append(place, row);
   drops_.append(stream, lane.weights[from]);
   if (scores_[stream]) scores_[stream]->append(row);
-  const double waited_s = event.at_s - seconds_at(lane.arrivals[from]);
-  const Probe asking = {stream, row, lane.kinds[from], counts_rows(1 - stream) ? lane.met[from] : ts,
-                        waited_s};
   lane.leave();
-  const double units = probe(asking);
+  return row;
+}
+
+// Rows come back as what they stand for under the plan in force.
+void SelectiveJoin::admit_all() {
+  for (std::size_t stream = 0; stream < kSides; ++stream) {
+    Lane& lane = *lanes_[stream];
+    while (lane.has_unentered()) lane.enter(1 / std::max(plans_[stream].keep_share, 1e-6));
+    while (lane.has_waiting()) admit(stream);
+  }
+}
+
+void SelectiveJoin::start(const Event& event) {
+  const std::size_t stream = event.stream;
+  const Lane& lane = *lanes_[stream];
+  const Seq from = lane.head;
+  const double waited_s = event.at_s - seconds_at(lane.arrivals[from]);
+  const std::int64_t now = counts_rows(1 - stream) ? lane.met[from] : lane.timestamps[from];
+  const std::uint8_t type = lane.kinds[from];
+  const double units = probe({stream, admit(stream), type, now, waited_s});
   const double busy_s = units / config_.units_per_second;
   server_.free_s = event.at_s + busy_s;
   period_.busy_s += busy_s;

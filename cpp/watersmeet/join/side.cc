@@ -52,9 +52,10 @@ void Side::admit_waiting(TermSet& terms) {
   stage.waiting.take();
 }
 
-void Side::index_from(Seq first) {
+void Side::index_from(Seq first, Lanes* lanes) {
   window.close_append(first);
-  index->append(first, window.end());
+  if (lanes == nullptr) return index->append(first, window.end());
+  index->append_on(*lanes, first, window.end());
 }
 
 void Side::reindex(IndexKind kind, MergeKind merge, const TermSet& terms) {

@@ -71,7 +71,7 @@ void TreeJoin::replay(const Keep& keep) {
   for (auto& leaf : leaves_) leaf->state.slice = leaf->state.window.begin();
   for (auto& joint : joints_) {
     if (joint->output() == nullptr) continue;
-    joint->process(leaves_, keep, found_, nullptr);
+    joint->process(leaves_, keep, {found_, found_times_}, nullptr, false);
     joint->counts = {};
   }
 }
@@ -100,6 +100,8 @@ void TreeJoin::begin() {
     joints_before_.push_back({end, joint->counts, joint->allowances});
   }
   ages_before_ = ages_;
+  unsettled_before_ = unsettled_;
+  newest_processed_before_ = newest_processed_;
 }
 
 void TreeJoin::begin_push(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array) {
@@ -116,7 +118,35 @@ void TreeJoin::begin_push(std::size_t stream, const ArrowSchema& schema, const A
 
 void TreeJoin::begin_advance(std::size_t stream, Timestamp to) {
   begin();
+  promise(stream, to);
+}
+
+void TreeJoin::begin_poll() { begin(); }
+
+void TreeJoin::promise(std::size_t stream, Timestamp to) {
   leaves_[stream]->watermark = std::max(leaves_[stream]->watermark, to);
+}
+
+void TreeJoin::end(std::size_t stream) { leaves_[stream]->ended = true; }
+
+void TreeJoin::set_synchronised(bool synchronised) {
+  const bool counts = std::any_of(leaves_.begin(), leaves_.end(),
+                                  [](const auto& leaf) { return leaf->config.window_rows.has_value(); });
+  const bool rationed = std::any_of(joints_.begin(), joints_.end(), [](const auto& joint) {
+    return joint->allowances[0].limited() || joint->allowances[1].limited();
+  });
+  synchronised_ = synchronised || counts || rationed;
+}
+
+Wide TreeJoin::lowest() const {
+  Wide low = Wide{kMaxTimestamp} + 1;
+  for (const auto& leaf : leaves_) low = std::min(low, leaf->low());
+  return low;
+}
+
+std::optional<Timestamp> TreeJoin::low() const {
+  const Wide low = lowest();
+  return low > kMaxTimestamp ? std::nullopt : std::optional<Timestamp>(static_cast<Timestamp>(low));
 }
 
 void TreeJoin::begin_finish() {
@@ -142,7 +172,7 @@ std::size_t TreeJoin::next_stream(std::optional<Timestamp> until) const {
     if (leaf.has_waiting() && (next == kNoStream || leaf.next_ts() < leaves_[next]->next_ts())) next = stream;
   }
   if (next == kNoStream || (until.has_value() && leaves_[next]->next_ts() >= *until)) return kNoStream;
-  return is_due(next) ? next : kNoStream;
+  return !synchronised_ || is_due(next) ? next : kNoStream;
 }
 
 std::optional<Timestamp> TreeJoin::next_due() const {
@@ -152,39 +182,69 @@ std::optional<Timestamp> TreeJoin::next_due() const {
 
 bool TreeJoin::take_slice(std::optional<Timestamp> until) {
   for (auto& leaf : leaves_) leaf->state.slice = leaf->state.processed;
-  std::size_t taken = 0;
-  while (taken < kSliceRows) {
-    const std::size_t next = next_stream(until);
-    if (next == kNoStream) break;
-    ++leaves_[next]->state.processed;
-    ++taken;
-  }
+  if (synchronised_ && unsettled_ && newest_processed_ < lowest()) unsettled_ = false;
+  unsettled_ = unsettled_ || !synchronised_;
+  const std::size_t taken = unsettled_ ? take_one_stream(until) : take_in_order(until);
   for (auto& leaf : leaves_) {
     TreeState& state = leaf->state;
-    if (state.processed > state.slice) state.index->append(state.slice, state.processed);
+    if (state.processed == state.slice) continue;
+    state.index->append(state.slice, state.processed);
+    newest_processed_ = std::max(newest_processed_, state.window.timestamps[state.processed - 1]);
   }
   return taken > 0;
 }
 
+std::size_t TreeJoin::take_in_order(std::optional<Timestamp> until) {
+  std::size_t taken = 0;
+  for (; taken < kSliceRows; ++taken) {
+    const std::size_t next = next_stream(until);
+    if (next == kNoStream) break;
+    ++leaves_[next]->state.processed;
+  }
+  return taken;
+}
+
+// Rows of one stream meet only rows that were processed before them, however their times compare.
+std::size_t TreeJoin::take_one_stream(std::optional<Timestamp> until) {
+  const std::size_t stream = next_stream(until);
+  if (stream == kNoStream) return 0;
+  TreeState& state = leaves_[stream]->state;
+  if (!synchronised_) {
+    const Seq most = std::min(state.window.end(), state.processed + kSliceRows);
+    const Seq due = until.has_value() ? std::min(most, state.window.lower_bound(*until)) : most;
+    state.processed = std::max(due, state.processed + 1);
+    return static_cast<std::size_t>(state.processed - state.slice);
+  }
+  std::size_t taken = 0;
+  do {
+    ++state.processed;
+    ++taken;
+  } while (taken < kSliceRows && next_stream(until) == stream);
+  return taken;
+}
+
 bool TreeJoin::process_slice(std::optional<Timestamp> until, const Keep& keep) {
   if (!take_slice(until)) return false;
-  for (auto& joint : joints_) joint->process(leaves_, keep, found_, config_.track_ages ? &ages_ : nullptr);
+  for (auto& joint : joints_) {
+    joint->process(leaves_, keep, {found_, found_times_}, config_.track_ages ? &ages_ : nullptr, unsettled_);
+  }
   return true;
 }
 
-std::vector<std::vector<Seq>> TreeJoin::commit() {
+TreeJoin::Combinations TreeJoin::commit() {
   expire();
-  results_ += found_[0].size();
+  results_ += found_times_.size();
   leaves_before_.clear();
   joints_before_.clear();
-  std::vector<std::vector<Seq>> out(found_.size());
-  out.swap(found_);
+  Combinations out;
+  out.rows.resize(found_.size());
+  out.rows.swap(found_);
+  out.times.swap(found_times_);
   return out;
 }
 
 void TreeJoin::expire() {
-  Wide low = Wide{kMaxTimestamp} + 1;
-  for (const auto& leaf : leaves_) low = std::min(low, leaf->low());
+  const Wide low = lowest();
   for (auto& leaf : leaves_) {
     const TreeStream& stream = leaf->config;
     const Seq processed = leaf->state.processed;
@@ -237,7 +297,10 @@ void TreeJoin::roll_back() {
     leaves_[at]->ended = before.ended;
   }
   for (auto& column : found_) column.clear();
+  found_times_.clear();
   ages_ = ages_before_;
+  unsettled_ = unsettled_before_;
+  newest_processed_ = newest_processed_before_;
   leaves_before_.clear();
   joints_before_.clear();
 }

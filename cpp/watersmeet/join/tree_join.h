@@ -42,6 +42,11 @@ class TreeJoin {
   void begin_advance(std::size_t stream, Timestamp to);
   // Nothing will come any more.
   void begin_finish();
+  // Nothing comes; promises may follow.
+  void begin_poll();
+  // Parts of the change under way: nothing of `stream` older than `to`, or nothing at all, will come.
+  void promise(std::size_t stream, Timestamp to);
+  void end(std::size_t stream);
 
   // The timestamp of the next row that is due, if any is.
   [[nodiscard]] std::optional<Timestamp> next_due() const;
@@ -49,9 +54,21 @@ class TreeJoin {
   // were any.
   bool process_slice(std::optional<Timestamp> until, const Keep& keep);
 
-  // Ends the change. Returns: the combinations found, one column of row numbers per stream.
-  [[nodiscard]] std::vector<std::vector<Seq>> commit();
+  // Ends the change. Returns: the combinations found, one column of row numbers per stream, and their timestamps.
+  struct Combinations {
+    std::vector<std::vector<Seq>> rows;
+    std::vector<Timestamp> times;
+  };
+  [[nodiscard]] Combinations commit();
   void roll_back();
+
+  // Whether rows are processed by (timestamp, stream), each when nothing before it can come any more (Sync-Filter), or
+  // as they come (Filter-Order): then combinations are found in any order, each once, all the same. From the next
+  // change on; windows of rows, and budgets, keep to the order of time.
+  void set_synchronised(bool synchronised);
+  [[nodiscard]] bool synchronised() const { return synchronised_; }
+  // No combination still to be found is older than this; none if none can be found any more.
+  [[nodiscard]] std::optional<Timestamp> low() const;
 
   // Probes per cycle of each half-way join, join by join, first input first; empty: as many as there are rows.
   // Part of a change, if one is under way.
@@ -74,6 +91,9 @@ class TreeJoin {
   [[nodiscard]] std::size_t next_stream(std::optional<Timestamp> until) const;
   [[nodiscard]] bool is_due(std::size_t stream) const;
   [[nodiscard]] bool take_slice(std::optional<Timestamp> until);
+  [[nodiscard]] std::size_t take_in_order(std::optional<Timestamp> until);
+  [[nodiscard]] std::size_t take_one_stream(std::optional<Timestamp> until);
+  [[nodiscard]] Wide lowest() const;
   void expire();
 
   TreeConfig config_;
@@ -83,6 +103,12 @@ class TreeJoin {
   std::vector<Ages> ages_;
   std::uint64_t results_ = 0;
   std::vector<std::vector<Seq>> found_;
+  std::vector<Timestamp> found_times_;
+  bool synchronised_ = true;
+  // Whether a row still to be processed may be older than one that was: then slices are of one stream, and windows are
+  // looked at in both directions (SPEC H5).
+  bool unsettled_ = false;
+  Timestamp newest_processed_ = kMinTimestamp;
 
   struct LeafBefore {
     Seq end;
@@ -98,6 +124,8 @@ class TreeJoin {
   std::vector<LeafBefore> leaves_before_;
   std::vector<JointBefore> joints_before_;
   std::vector<Ages> ages_before_;
+  bool unsettled_before_ = false;
+  Timestamp newest_processed_before_ = kMinTimestamp;
 };
 
 }  // namespace watersmeet

@@ -1,6 +1,7 @@
 #include "watersmeet/join/two_way_join.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "watersmeet/base/errors.h"
@@ -9,6 +10,8 @@
 
 namespace watersmeet {
 namespace {
+
+constexpr std::size_t kFewestSharedRanges = 8192;  // rows whose ranges several lanes find
 
 [[nodiscard]] bool has_null(const ArrowView& view) {
   if (!view.may_have_nulls()) return false;
@@ -42,6 +45,7 @@ TwoWayJoin::TwoWayJoin(JoinConfig config)
       bounds_(config_.lower, config_.upper),
       terms_(config_.terms),
       synchronised_(config_.has_count_window() || config_.order == Order::kSyncFilter) {
+  if (config_.threads > 1) shared_ = std::make_unique<SharedProbes>(config_.threads);
   for (std::size_t stream = 0; stream < kSides; ++stream) {
     sides_[stream] = std::make_unique<Side>(config_.streams[stream], terms_, config_.tracks(stream));
   }
@@ -50,6 +54,7 @@ TwoWayJoin::TwoWayJoin(JoinConfig config)
 // --- a change begins -----------------------------------------------------------------------------
 
 void TwoWayJoin::begin() {
+  if (shared_ != nullptr) shared_->forget();
   for (std::size_t stream = 0; stream < kSides; ++stream) {
     Side& side = *sides_[stream];
     side.stage.begin_change();
@@ -229,7 +234,7 @@ void TwoWayJoin::prepare_probes() {
     Side& side = *sides_[stream];
     if (side.window.end() == fresh_[stream].first) continue;
     fresh_[stream].indexed = true;
-    side.index_from(fresh_[stream].first);
+    side.index_from(fresh_[stream].first, shared_ == nullptr ? nullptr : &shared_->lanes());
   }
   for (std::size_t stream = 0; stream < kSides; ++stream) find_ranges(stream);
   phase_ = 0;
@@ -238,22 +243,41 @@ void TwoWayJoin::prepare_probes() {
 
 void TwoWayJoin::find_ranges(std::size_t stream) {
   Fresh& fresh = fresh_[stream];
-  const Window& own = sides_[stream]->window;
-  const Window& other = sides_[1 - stream]->window;
-  const auto& count = config_.streams[1 - stream].window_rows;
-  const auto rows = static_cast<std::size_t>(own.end() - fresh.first);
+  const auto rows = static_cast<std::size_t>(sides_[stream]->window.end() - fresh.first);
   if (rows == 0) return;
   fresh.lo.resize(rows);
   fresh.hi.resize(rows);
+  if (shared_ == nullptr || (rows < kFewestSharedRanges && !config_.share_all)) {
+    fresh.due = find_ranges(stream, 0, rows);
+  } else {
+    std::atomic<std::uint64_t> due{0};
+    shared_->lanes().run([&](std::size_t lane) {
+      const auto [first, last] = shared_->lanes().share(rows, lane);
+      due += find_ranges(stream, first, last);
+    });
+    fresh.due = due;
+  }
+  directions_[stream].due += fresh.due;
+  directions_[stream].done += fresh.due;
+}
+
+// The same for the rows from number `from` of the change on, up to `to`. Returns: how many pairs they may
+// meet.
+std::uint64_t TwoWayJoin::find_ranges(std::size_t stream, std::size_t from, std::size_t to) {
+  Fresh& fresh = fresh_[stream];
+  const Window& other = sides_[1 - stream]->window;
+  const auto& count = config_.streams[1 - stream].window_rows;
+  const auto& freshness = config_.streams[1 - stream].freshness;
   RangeFinder finder(bounds_, stream, other);
-  const Timestamp* times = own.timestamps.at(fresh.first);
+  const Timestamp* times = sides_[stream]->window.timestamps.at(fresh.first);
   std::uint64_t due = 0;
-  for (std::size_t at = 0; at < rows; ++at) {
+  for (std::size_t at = from; at < to; ++at) {
     const Seq visible = fresh.visible.empty() ? other.end() : fresh.visible[at];
     Seq lo = 0;
     Seq hi = visible;
     if (count.has_value()) {
       lo = std::max(other.begin(), visible > *count ? visible - *count : 0);
+      if (freshness.has_value()) lo = std::max(lo, other.lower_bound(saturating_add(times[at], -*freshness)));
     } else {
       finder.find(times[at], lo, hi);
       hi = std::min(hi, visible);
@@ -262,8 +286,7 @@ void TwoWayJoin::find_ranges(std::size_t stream) {
     fresh.hi[at] = hi;
     due += hi > lo ? hi - lo : 0;
   }
-  directions_[stream].due += due;
-  directions_[stream].done += due;
+  return due;
 }
 
 void TwoWayJoin::next_phase() {
@@ -279,10 +302,8 @@ void TwoWayJoin::probe(std::size_t max_pairs, std::uint64_t max_work, Pairs& fou
   found.other.clear();
   const std::size_t stream = phase_;
   Fresh& fresh = fresh_[stream];
-  const Window& own = sides_[stream]->window;
-  const Window& other = sides_[1 - stream]->window;
   ProbeRun run;
-  run.own = &own;
+  run.own = &sides_[stream]->window;
   run.own_is_left = stream == 0;
   run.first = fresh.first + fresh.probed;
   run.requests = fresh.lo.size() - fresh.probed;
@@ -290,16 +311,37 @@ void TwoWayJoin::probe(std::size_t max_pairs, std::uint64_t max_work, Pairs& fou
   run.hi = fresh.hi.data() + fresh.probed;
   run.max_pairs = max_pairs;
   run.max_work = max_work;
-  fresh.probed += sides_[1 - stream]->index->probe(run, found, directions_[stream].work);
+  fresh.probed += serve(run, found);
   if (fresh.probed == fresh.lo.size()) next_phase();
+}
+
+// Returns: how many requests were served, as Index::probe() does.
+std::size_t TwoWayJoin::serve(const ProbeRun& run, Pairs& found) {
+  const std::size_t stream = phase_;
+  Index& index = *sides_[1 - stream]->index;
+  Work& work = directions_[stream].work;
+  if (shared_ != nullptr &&
+      (shared_->has_kept() || config_.share_all || shared_->pays(index, run.requests, fresh_[stream].due))) {
+    return shared_->serve(
+        index, run, [this, stream](Pairs& pairs, Work& done) { verify(stream, pairs, done); }, found, work);
+  }
+  const std::size_t served = index.probe(run, found, work);
+  verify(stream, found, work);
+  return served;
+}
+
+// Drops candidates that fail another term than the first, which the index has seen to.
+void TwoWayJoin::verify(std::size_t stream, Pairs& found, Work& work) const {
   if (terms_.size() < 2) return;
+  const Window& own = sides_[stream]->window;
+  const Window& other = sides_[1 - stream]->window;
   std::size_t kept = 0;
   for (std::size_t at = 0; at < found.size(); ++at) {
-    if (!terms_.satisfies_from(1, own, found.own[at], other, found.other[at], run.own_is_left)) continue;
+    if (!terms_.satisfies_from(1, own, found.own[at], other, found.other[at], stream == 0)) continue;
     found.own[kept] = found.own[at];
     found.other[kept++] = found.other[at];
   }
-  directions_[stream].work.comparisons += found.size();
+  work.comparisons += found.size();
   found.own.resize(kept);
   found.other.resize(kept);
 }
@@ -495,7 +537,7 @@ void TwoWayJoin::release(Released& out) {
 
 std::size_t TwoWayJoin::bytes() const {
   return sides_[0]->bytes() + sides_[1]->bytes() + terms_.bytes() + hold_.bytes() +
-         timeless_.capacity() * sizeof(Result);
+         timeless_.capacity() * sizeof(Result) + (shared_ == nullptr ? 0 : shared_->bytes());
 }
 
 RowId TwoWayJoin::first_needed(std::size_t stream) {
@@ -508,7 +550,7 @@ RowId TwoWayJoin::first_needed(std::size_t stream) {
 // been released; results found in between are made of rows that are in their windows now or come later.
 void TwoWayJoin::look_for_needed(std::size_t stream) {
   results_at_look_[stream] = results_;
-  needed_[stream] = std::min(sides_[stream]->first_needed(), hold_.first_row(stream == 0));
+  needed_[stream] = std::min(sides_[stream]->first_needed(), hold_.first_row(stream));
   for (const Result& result : timeless_) {
     needed_[stream] = std::min(needed_[stream], stream == 0 ? result.left : result.right);
   }

@@ -23,6 +23,7 @@
 
 #include "watersmeet/join/bounds.h"
 #include "watersmeet/join/config.h"
+#include "watersmeet/join/shared_probes.h"
 #include "watersmeet/join/side.h"
 #include "watersmeet/join/term_set.h"
 #include "watersmeet/order/hold_buffer.h"
@@ -96,7 +97,7 @@ class TwoWayJoin {
     return hold_.bytes() + timeless_.capacity() * sizeof(Result);
   }
   // Whether this pair was found and is kept back for its order.
-  [[nodiscard]] bool holds(RowId left, RowId right) const { return hold_.holds(left, right); }
+  [[nodiscard]] bool holds(RowId left, RowId right) const { return hold_.holds({left, right}); }
   [[nodiscard]] std::size_t bytes() const;
   [[nodiscard]] RowId first_needed(std::size_t stream);
 
@@ -111,6 +112,7 @@ class TwoWayJoin {
     std::vector<Seq> visible;  // other rows processed before each; empty: all that there are
     std::vector<Seq> lo;
     std::vector<Seq> hi;
+    std::uint64_t due = 0;
     std::size_t probed = 0;
   };
 
@@ -139,6 +141,9 @@ class TwoWayJoin {
   void admit_next(std::size_t stream);
   void prepare_probes();
   void find_ranges(std::size_t stream);
+  [[nodiscard]] std::uint64_t find_ranges(std::size_t stream, std::size_t from, std::size_t to);
+  [[nodiscard]] std::size_t serve(const ProbeRun& run, Pairs& found);
+  void verify(std::size_t stream, Pairs& found, Work& work) const;
   void next_phase();
 
   [[nodiscard]] bool plain() const { return config_.how == How::kInner && config_.order == Order::kNone; }
@@ -158,6 +163,7 @@ class TwoWayJoin {
   TermSet terms_;
   std::array<std::unique_ptr<Side>, kSides> sides_;
   std::array<DirectionCounts, kSides> directions_;
+  std::unique_ptr<SharedProbes> shared_;  // null: one lane
   HoldBuffer hold_;
   std::vector<Result> timeless_;  // unmatched bad rows, held to the end where results are ordered
   std::uint64_t results_ = 0;

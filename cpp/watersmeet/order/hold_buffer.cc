@@ -11,19 +11,22 @@ constexpr std::size_t kRecentRuns = 4;
 // A free run keeps memory for so many results, to be used again.
 constexpr std::size_t kKeptResults = std::size_t{1} << 16;
 
-[[nodiscard]] std::size_t reserved(const std::vector<Result>& results) {
-  return results.capacity() * sizeof(Result);
+template <class AnyResult>
+[[nodiscard]] std::size_t reserved(const std::vector<AnyResult>& results) {
+  return results.capacity() * sizeof(AnyResult);
 }
 
 }  // namespace
 
 // std's heaps have their largest element on top.
-struct HoldBuffer::Later {
+template <class AnyResult>
+struct HoldBufferOf<AnyResult>::Later {
   const std::vector<Run>& runs;
   bool operator()(std::size_t a, std::size_t b) const { return runs[b].front() < runs[a].front(); }
 };
 
-void HoldBuffer::add(std::vector<Result>& results) {
+template <class AnyResult>
+void HoldBufferOf<AnyResult>::add(std::vector<AnyResult>& results) {
   if (results.empty()) return;
   sort_results(results);
   size_ += results.size();
@@ -35,7 +38,8 @@ void HoldBuffer::add(std::vector<Result>& results) {
   results.clear();
 }
 
-HoldBuffer::Run* HoldBuffer::run_before(const Result& first) {
+template <class AnyResult>
+typename HoldBufferOf<AnyResult>::Run* HoldBufferOf<AnyResult>::run_before(const AnyResult& first) {
   std::size_t best = recent_.size();
   for (std::size_t at = 0; at < recent_.size(); ++at) {
     const Run& run = runs_[recent_[at]];
@@ -48,7 +52,8 @@ HoldBuffer::Run* HoldBuffer::run_before(const Result& first) {
   return &runs_[recent_.back()];
 }
 
-void HoldBuffer::append(Run& run, const std::vector<Result>& results) {
+template <class AnyResult>
+void HoldBufferOf<AnyResult>::append(Run& run, const std::vector<AnyResult>& results) {
   const std::size_t before = reserved(run.results);
   if (run.next > run.results.size() / 2) {
     run.results.erase(run.results.begin(), run.results.begin() + static_cast<std::ptrdiff_t>(run.next));
@@ -58,7 +63,8 @@ void HoldBuffer::append(Run& run, const std::vector<Result>& results) {
   bytes_ += reserved(run.results) - before;
 }
 
-void HoldBuffer::start_run(std::vector<Result>& results) {
+template <class AnyResult>
+void HoldBufferOf<AnyResult>::start_run(std::vector<AnyResult>& results) {
   if (free_.empty()) {
     free_.push_back(runs_.size());
     runs_.emplace_back();
@@ -81,21 +87,23 @@ void HoldBuffer::start_run(std::vector<Result>& results) {
   recent_.push_back(slot);
 }
 
-void HoldBuffer::retire(std::size_t slot) {
+template <class AnyResult>
+void HoldBufferOf<AnyResult>::retire(std::size_t slot) {
   Run& run = runs_[slot];
   const std::size_t before = reserved(run.results);
   run.results.clear();
   run.next = 0;
   if (run.results.capacity() > kKeptResults || free_.size() >= kRecentRuns)
-    run.results = std::vector<Result>();
+    run.results = std::vector<AnyResult>();
   bytes_ -= before - reserved(run.results);
   free_.push_back(slot);
   recent_.erase(std::remove(recent_.begin(), recent_.end(), slot), recent_.end());
 }
 
 // The runs that have something to give are taken off the heap, merged, and put back with what they keep.
+template <class AnyResult>
 template <class Stop>
-void HoldBuffer::release_until(Stop stop, ResultRows& out) {
+void HoldBufferOf<AnyResult>::release_until(Stop stop, Columns& out) {
   touched_.clear();
   spans_.clear();
   while (!heap_.empty() && !stop(runs_[heap_.front()].front())) {
@@ -103,10 +111,10 @@ void HoldBuffer::release_until(Stop stop, ResultRows& out) {
     Run& run = runs_[heap_.back()];
     touched_.push_back(heap_.back());
     heap_.pop_back();
-    const Result* first = run.results.data() + run.next;
-    const Result* last = run.results.data() + run.results.size();
-    const Result* end =
-        std::partition_point(first, last, [&](const Result& result) { return !stop(result); });
+    const AnyResult* first = run.results.data() + run.next;
+    const AnyResult* last = run.results.data() + run.results.size();
+    const AnyResult* end =
+        std::partition_point(first, last, [&](const AnyResult& result) { return !stop(result); });
     spans_.push_back({first, end});
     run.next += static_cast<std::size_t>(end - first);
     size_ -= static_cast<std::size_t>(end - first);
@@ -123,36 +131,47 @@ void HoldBuffer::release_until(Stop stop, ResultRows& out) {
   }
 }
 
-void HoldBuffer::release_before(Timestamp bound, ResultRows& out) {
-  release_until([bound](const Result& result) { return result.ts >= bound; }, out);
+template <class AnyResult>
+void HoldBufferOf<AnyResult>::release_before(Timestamp bound, Columns& out) {
+  release_until([bound](const AnyResult& result) { return result.ts >= bound; }, out);
 }
 
-void HoldBuffer::release_all(ResultRows& out) {
-  release_until([](const Result&) { return false; }, out);
+template <class AnyResult>
+void HoldBufferOf<AnyResult>::release_all(Columns& out) {
+  release_until([](const AnyResult&) { return false; }, out);
 }
 
-RowId HoldBuffer::first_row(bool left) const {
+template <class AnyResult>
+RowId HoldBufferOf<AnyResult>::first_row(std::size_t stream) const {
   RowId first = kNoRow;
   for (const std::size_t slot : heap_) {
     const Run& run = runs_[slot];
     for (std::size_t at = run.next; at < run.results.size(); ++at) {
-      first = std::min(first, left ? run.results[at].left : run.results[at].right);
+      first = std::min(first, run.results[at].row(stream));
     }
   }
   return first;
 }
 
-bool HoldBuffer::holds(RowId left, RowId right) const {
+template <class AnyResult>
+bool HoldBufferOf<AnyResult>::holds(const std::array<RowId, AnyResult::kStreams>& rows) const {
+  const auto matches = [&rows](const AnyResult& result) {
+    for (std::size_t stream = 0; stream < rows.size(); ++stream) {
+      if (result.row(stream) != rows[stream]) return false;
+    }
+    return true;
+  };
   return std::any_of(heap_.begin(), heap_.end(), [&](std::size_t slot) {
     const Run& run = runs_[slot];
     return std::any_of(run.results.begin() + static_cast<std::ptrdiff_t>(run.next), run.results.end(),
-                       [&](const Result& result) { return result.left == left && result.right == right; });
+                       matches);
   });
 }
 
 // Written as one sorted run: the bytes then depend on what is held, not on how it came.
-void HoldBuffer::save(ByteWriter& writer) const {
-  std::vector<Result> all;
+template <class AnyResult>
+void HoldBufferOf<AnyResult>::save(ByteWriter& writer) const {
+  std::vector<AnyResult> all;
   all.reserve(size_);
   for (const std::size_t slot : heap_) {
     const Run& run = runs_[slot];
@@ -162,10 +181,20 @@ void HoldBuffer::save(ByteWriter& writer) const {
   writer.put_array(all.data(), all.size());
 }
 
-void HoldBuffer::load(ByteReader& reader) {
-  *this = HoldBuffer();
-  std::vector<Result> all = reader.get_array<Result>();
+template <class AnyResult>
+void HoldBufferOf<AnyResult>::load(ByteReader& reader) {
+  *this = HoldBufferOf();
+  std::vector<AnyResult> all = reader.template get_array<AnyResult>();
   add(all);
 }
+
+template class HoldBufferOf<Result>;
+template class HoldBufferOf<Combination<2>>;
+template class HoldBufferOf<Combination<3>>;
+template class HoldBufferOf<Combination<4>>;
+template class HoldBufferOf<Combination<5>>;
+template class HoldBufferOf<Combination<6>>;
+template class HoldBufferOf<Combination<7>>;
+template class HoldBufferOf<Combination<8>>;
 
 }  // namespace watersmeet

@@ -1,6 +1,7 @@
 #include "watersmeet/order/merge_runs.h"
 
 #include <algorithm>
+#include <array>
 
 namespace watersmeet {
 namespace {
@@ -9,16 +10,16 @@ namespace {
 constexpr std::size_t kKeptScratch = std::size_t{1} << 18;
 
 // Where the columns are written next.
+template <class AnyResult>
 struct Cursor {
-  RowId* left;
-  RowId* right;
-  void put(const Result& result) {
-    *left++ = result.left;
-    *right++ = result.right;
+  std::array<RowId*, AnyResult::kStreams> at;
+  void put(const AnyResult& result) {
+    for (std::size_t stream = 0; stream < AnyResult::kStreams; ++stream) *at[stream]++ = result.row(stream);
   }
 };
 
-void merge_pair(ResultSpan a, ResultSpan b, Cursor out) {
+template <class AnyResult>
+void merge_pair(ResultSpan<AnyResult> a, ResultSpan<AnyResult> b, Cursor<AnyResult> out) {
   while (a.begin != a.end && b.begin != b.end) out.put(*b.begin < *a.begin ? *b.begin++ : *a.begin++);
   while (a.begin != a.end) out.put(*a.begin++);
   while (b.begin != b.end) out.put(*b.begin++);
@@ -26,7 +27,8 @@ void merge_pair(ResultSpan a, ResultSpan b, Cursor out) {
 
 }  // namespace
 
-void sort_results(std::vector<Result>& results) {
+template <class AnyResult>
+void sort_results(std::vector<AnyResult>& results) {
   // Groups of one timestamp are sorted for themselves, until one timestamp turns out to be out of order.
   for (std::size_t first = 0; first < results.size();) {
     bool sorted = true;
@@ -46,24 +48,26 @@ void sort_results(std::vector<Result>& results) {
   }
 }
 
-void RunMerger::merge(std::vector<ResultSpan>& spans, ResultRows& out) {
+template <class AnyResult>
+void RunMerger<AnyResult>::merge(std::vector<ResultSpan<AnyResult>>& spans,
+                                 typename ColumnsOf<AnyResult>::Type& out) {
   std::size_t total = 0;
-  for (const ResultSpan& span : spans) total += span.size();
+  for (const auto& span : spans) total += span.size();
   // The largest comes last: with an odd number it waits, unmoved, for the last round.
   std::sort(spans.begin(), spans.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
   bool last_is_in_scratch = false;
   for (std::size_t round = 0; spans.size() > 2; ++round) {
     const bool odd = spans.size() % 2 == 1;
     const bool waits = odd && !last_is_in_scratch;
-    const ResultSpan last = spans.back();
-    std::vector<Result>& target = scratch_[round % 2];
+    const ResultSpan<AnyResult> last = spans.back();
+    std::vector<AnyResult>& target = scratch_[round % 2];
     target.resize(total - (waits ? last.size() : 0));
-    Result* at = target.data();
+    AnyResult* at = target.data();
     std::size_t merged = 0;
     for (std::size_t pair = 0; pair < spans.size() - (odd ? 1 : 0); pair += 2) {
-      const ResultSpan& a = spans[pair];
-      const ResultSpan& b = spans[pair + 1];
-      Result* end = std::merge(a.begin, a.end, b.begin, b.end, at);
+      const auto& a = spans[pair];
+      const auto& b = spans[pair + 1];
+      AnyResult* end = std::merge(a.begin, a.end, b.begin, b.end, at);
       spans[merged++] = {at, end};
       at = end;
     }
@@ -72,15 +76,35 @@ void RunMerger::merge(std::vector<ResultSpan>& spans, ResultRows& out) {
     if (odd && !waits) spans.push_back({at, std::copy(last.begin, last.end, at)});
     last_is_in_scratch = !waits;
   }
-  const std::size_t before = out.left.size();
-  out.left.resize(before + total);
-  out.right.resize(before + total);
-  const Cursor cursor{out.left.data() + before, out.right.data() + before};
-  merge_pair(spans.empty() ? ResultSpan{} : spans.front(), spans.size() < 2 ? ResultSpan{} : spans.back(),
-             cursor);
-  for (std::vector<Result>& scratch : scratch_) {
-    if (scratch.capacity() > kKeptScratch) scratch = std::vector<Result>();
+  Cursor<AnyResult> cursor;
+  for (std::size_t stream = 0; stream < AnyResult::kStreams; ++stream) {
+    auto& column = out.column(stream);
+    const std::size_t before = column.size();
+    column.resize(before + total);
+    cursor.at[stream] = column.data() + before;
+  }
+  using Span = ResultSpan<AnyResult>;
+  merge_pair(spans.empty() ? Span{} : spans.front(), spans.size() < 2 ? Span{} : spans.back(), cursor);
+  for (std::vector<AnyResult>& scratch : scratch_) {
+    if (scratch.capacity() > kKeptScratch) scratch = std::vector<AnyResult>();
   }
 }
+
+template void sort_results(std::vector<Result>&);
+template void sort_results(std::vector<Combination<2>>&);
+template void sort_results(std::vector<Combination<3>>&);
+template void sort_results(std::vector<Combination<4>>&);
+template void sort_results(std::vector<Combination<5>>&);
+template void sort_results(std::vector<Combination<6>>&);
+template void sort_results(std::vector<Combination<7>>&);
+template void sort_results(std::vector<Combination<8>>&);
+template class RunMerger<Result>;
+template class RunMerger<Combination<2>>;
+template class RunMerger<Combination<3>>;
+template class RunMerger<Combination<4>>;
+template class RunMerger<Combination<5>>;
+template class RunMerger<Combination<6>>;
+template class RunMerger<Combination<7>>;
+template class RunMerger<Combination<8>>;
 
 }  // namespace watersmeet

@@ -1,4 +1,5 @@
-// Sorting what is nearly sorted, and merging sorted runs of results straight into columns.
+// Sorting what is nearly sorted, and merging sorted runs of results straight into columns. For Result, and
+// for Combination of 2 to kMostCombined streams.
 #pragma once
 
 #include <cstddef>
@@ -8,24 +9,29 @@
 
 namespace watersmeet {
 
+inline constexpr std::size_t kMostCombined = 8;
+
 // A stretch of sorted results.
+template <class AnyResult>
 struct ResultSpan {
-  const Result* begin = nullptr;
-  const Result* end = nullptr;
+  const AnyResult* begin = nullptr;
+  const AnyResult* end = nullptr;
   [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(end - begin); }
 };
 
-// Sorts by (timestamp, left row, right row). O(n) for results whose timestamps are in order already.
-void sort_results(std::vector<Result>& results);
+// Sorts by timestamp, then by rows. O(n) for results whose timestamps are in order already.
+template <class AnyResult>
+void sort_results(std::vector<AnyResult>& results);
 
 // Merges sorted spans, a pair at a time; keeps its scratch memory for the next merge.
+template <class AnyResult>
 class RunMerger {
  public:
   // Appends the results of all spans to `out`, in order. Reorders `spans`.
-  void merge(std::vector<ResultSpan>& spans, ResultRows& out);
+  void merge(std::vector<ResultSpan<AnyResult>>& spans, typename ColumnsOf<AnyResult>::Type& out);
 
  private:
-  std::vector<Result> scratch_[2];
+  std::vector<AnyResult> scratch_[2];
 };
 
 }  // namespace watersmeet

@@ -47,6 +47,9 @@ struct SliceConfig {
   // A row exactly as old as its window is still in it. Departs from [PSP], whose windows end before (SPEC
   // P9).
   bool inclusive = true;
+  // Whether rows may be processed as they come instead of by time (SliceJoin::set_synchronised); results are
+  // then given with a last column, their timestamps, by which the caller puts them in order.
+  bool ordered = false;
   Topology topology = Topology::kRing;
   std::size_t slices = 1;
   // Cycles in flight at once; 1 is the basic model of [PSP].

@@ -71,6 +71,8 @@ struct Run {
   // Rows of each stream that a slice keeps before it hands the oldest on; the tail keeps all that are in the
   // window.
   RowSet bounds = {};
+  // A cycle's row may be older than rows that it meets.
+  bool two_sided = false;
 
   [[nodiscard]] std::size_t streams() const { return config->streams.size(); }
 };

@@ -1,5 +1,6 @@
 #include "watersmeet/slice/prober.h"
 
+#include <algorithm>
 #include <memory>
 
 namespace watersmeet {
@@ -30,6 +31,22 @@ bool Prober::matches(const Found& partial, std::size_t other, Seq row) const {
     if (!store.matches(own, partial.rows[own], other, row)) return false;
   }
   return true;
+}
+
+void Prober::narrow(const Found& partial, std::size_t other, Seq& first, Seq& last) const {
+  const SliceConfig& config = *run_.config;
+  Timestamp oldest = kMinTimestamp;
+  Timestamp newest = kMaxTimestamp;
+  for (std::size_t own = 0; own < run_.streams(); ++own) {
+    if ((partial.members >> own & 1) == 0) continue;
+    const Timestamp ts = run_.store->time(own, partial.rows[own]);
+    const Duration edge = config.inclusive ? 0 : 1;
+    oldest = std::max(oldest, saturating_add(ts, saturating_negate(config.streams[other].span - edge)));
+    newest = std::min(newest, saturating_add(ts, config.streams[own].span - edge));
+  }
+  const Window& window = run_.store->window(other);
+  first = std::max(first, window.lower_bound(oldest));
+  last = std::min(last, window.upper_bound(newest));
 }
 
 void Prober::ask(std::vector<Found>& group, std::uint32_t before, std::size_t other) {

@@ -47,6 +47,9 @@ class Prober {
   static constexpr std::size_t kBlock = 1 << 15;
 
   [[nodiscard]] bool matches(const Found& partial, std::size_t other, Seq row) const;
+  // Cuts [first, last) to the rows of `other` that are in reach of all members, whichever of them is newer
+  // (SPEC H5).
+  void narrow(const Found& partial, std::size_t other, Seq& first, Seq& last) const;
   // The checks that become decidable when `other` joins `members`.
   [[nodiscard]] const std::vector<std::size_t>& checks_for(std::uint32_t members, std::size_t other) const {
     return checks_[members * kMostStreams + other];
@@ -68,6 +71,7 @@ class Prober {
 template <class Emit>
 void Prober::probe(const Found& partial, std::size_t other, Seq first, Seq last, std::size_t stride,
                    std::size_t offset, Emit emit) {
+  if (run_.two_sided) narrow(partial, other, first, last);
   if (first >= last) return;
   const bool asks = !checks_for(partial.members, other).empty();
   StepCount& count = (*counts_)[partial.members][other];

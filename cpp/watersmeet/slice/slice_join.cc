@@ -30,10 +30,21 @@ void check_slices(std::size_t slices) {
   return config;
 }
 
+// Which rows are among the last n depends on the order in which they are processed; and so does, at equal
+// times, who is in a window that holds no time at all.
+[[nodiscard]] bool has_time_windows(const SliceConfig& config) {
+  return std::all_of(config.streams.begin(), config.streams.end(), [&config](const SliceStream& stream) {
+    return !stream.window_rows.has_value() && (config.inclusive || stream.span > 0);
+  });
+}
+
 }  // namespace
 
 SliceJoin::SliceJoin(SliceConfig config)
-    : config_(checked(std::move(config))), store_(config_), streams_(config_.streams.size()) {
+    : config_(checked(std::move(config))),
+      store_(config_),
+      streams_(config_.streams.size()),
+      two_sided_(config_.ordered && has_time_windows(config_)) {
   for (std::size_t own = 0; own < streams_.size(); ++own) {
     orderings_.emplace_back();
     for (std::size_t other = 0; other < streams_.size(); ++other) {
@@ -43,18 +54,35 @@ SliceJoin::SliceJoin(SliceConfig config)
   runner_ = config_.topology == Topology::kRing ? make_ring_runner(config_) : make_split_runner(config_);
 }
 
-SliceResults SliceJoin::push(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array,
+SliceResults SliceJoin::take(const std::vector<Batch>& batches, const std::vector<Promise>& promises,
                              const Callbacks& callbacks) {
   return change(callbacks, [&] {
-    store_.append(stream, schema, array, streams_[stream].watermark);
-    const Window& window = store_.window(stream);
-    if (array.length > 0) streams_[stream].watermark = window.timestamps[window.end() - 1];
+    for (const Batch& batch : batches) {
+      Stream& stream = streams_[batch.stream];
+      store_.append(batch.stream, *batch.schema, *batch.array, stream.watermark);
+      const Window& window = store_.window(batch.stream);
+      if (batch.array->length > 0) stream.watermark = window.timestamps[window.end() - 1];
+    }
+    for (const Promise& promise : promises) keep(promise);
   });
 }
 
-SliceResults SliceJoin::advance(std::size_t stream, Timestamp to, const Callbacks& callbacks) {
-  return change(callbacks, [&] { streams_[stream].watermark = std::max(streams_[stream].watermark, to); });
+SliceResults SliceJoin::push(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array,
+                             const Callbacks& callbacks) {
+  return take({{stream, &schema, &array}}, {}, callbacks);
 }
+
+SliceResults SliceJoin::advance(std::size_t stream, Timestamp to, const Callbacks& callbacks) {
+  return take({}, {{stream, to}}, callbacks);
+}
+
+void SliceJoin::keep(const Promise& promise) {
+  Stream& stream = streams_[promise.stream];
+  if (!promise.to.has_value()) stream.ended = true;
+  stream.watermark = std::max(stream.watermark, promise.to.value_or(kMinTimestamp));
+}
+
+void SliceJoin::set_synchronised(bool synchronised) { synchronised_ = synchronised || !two_sided_; }
 
 SliceResults SliceJoin::finish(const Callbacks& callbacks) {
   return change(callbacks, [&] {
@@ -70,7 +98,7 @@ SliceResults SliceJoin::change(const Callbacks& callbacks, Change apply) {
   const std::size_t slices = runner_->slices();
   std::vector<Seq> ends;
   for (std::size_t at = 0; at < streams_.size(); ++at) ends.push_back(store_.window(at).end());
-  SliceResults results(streams_.size());
+  SliceResults results(streams_.size() + (config_.ordered ? 1 : 0));
   try {
     apply();
     std::vector<Found> found;
@@ -97,6 +125,7 @@ void SliceJoin::process(const Callbacks& callbacks, std::vector<Found>& found, S
     run.store = &store_;
     run.check = &callbacks.check;
     run.orderings = orderings_;
+    run.two_sided = two_sided_;
     collect(run);
     if (run.cycles.empty()) return;
     found.clear();
@@ -105,6 +134,11 @@ void SliceJoin::process(const Callbacks& callbacks, std::vector<Found>& found, S
       for (std::size_t at = 0; at < streams_.size(); ++at) {
         results[at].push_back(static_cast<std::int64_t>(result.rows[at]));
       }
+      if (!config_.ordered) continue;
+      Timestamp newest = kMinTimestamp;
+      for (std::size_t at = 0; at < streams_.size(); ++at)
+        newest = std::max(newest, store_.time(at, result.rows[at]));
+      results.back().push_back(newest);
     }
     resize_if_asked();
   }
@@ -121,7 +155,8 @@ void SliceJoin::collect(Run& run) {
     cycle.stream = *next;
     cycle.row = own.processed;
     for (std::size_t at = 0; at < streams_.size(); ++at) cycle.newest[at] = streams_[at].processed;
-    expire(store_.time(*next, own.processed));
+    // By time, everything still to come is at least as new as this row; else it may be older.
+    expire(synchronised_ ? store_.time(*next, own.processed) : low().value_or(kMaxTimestamp));
     for (std::size_t at = 0; at < streams_.size(); ++at) {
       cycle.oldest[at] = streams_[at].oldest;
       sums[at] += cycle.newest[at] - cycle.oldest[at];
@@ -164,11 +199,27 @@ std::optional<std::size_t> SliceJoin::next_stream() const {
       earliest = ts;
     }
   }
-  if (!chosen.has_value()) return chosen;
+  if (!chosen.has_value() || !synchronised_) return chosen;
   for (std::size_t other = 0; other < streams_.size(); ++other) {
     if (other != *chosen && may_precede(other, *chosen, earliest)) return std::nullopt;
   }
   return chosen;
+}
+
+Timestamp SliceJoin::low_of(std::size_t stream) const {
+  const Stream& state = streams_[stream];
+  if (state.processed < store_.window(stream).end()) return store_.time(stream, state.processed);
+  return state.ended ? kMaxTimestamp : state.watermark;
+}
+
+std::optional<Timestamp> SliceJoin::low() const {
+  Timestamp low = kMaxTimestamp;
+  bool over = true;
+  for (std::size_t at = 0; at < streams_.size(); ++at) {
+    low = std::min(low, low_of(at));
+    over = over && streams_[at].ended && waiting(at) == 0;
+  }
+  return over ? std::nullopt : std::optional<Timestamp>(low);
 }
 
 bool SliceJoin::may_precede(std::size_t other, std::size_t stream, Timestamp ts) const {

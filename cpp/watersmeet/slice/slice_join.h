@@ -28,7 +28,7 @@
 
 namespace watersmeet {
 
-// Per stream, the row numbers of the results' members.
+// Per stream, the row numbers of the results' members; then, if config.ordered, the results' timestamps.
 using SliceResults = std::vector<std::vector<std::int64_t>>;
 
 class SliceJoin {
@@ -42,12 +42,32 @@ class SliceJoin {
     std::function<void()> poll;
   };
 
+  // No row of `stream` older than `to` will come; without `to`, no row at all.
+  struct Promise {
+    std::size_t stream = 0;
+    std::optional<Timestamp> to;
+  };
+
+  struct Batch {
+    std::size_t stream = 0;
+    const ArrowSchema* schema = nullptr;
+    const ArrowArray* array = nullptr;
+  };
+
+  // Takes batches of streams' rows, and promises that hold from then on.
+  [[nodiscard]] SliceResults take(const std::vector<Batch>& batches, const std::vector<Promise>& promises,
+                                  const Callbacks& callbacks);
   [[nodiscard]] SliceResults push(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array,
                                   const Callbacks& callbacks);
-  // No row of `stream` older than `to` will come.
   [[nodiscard]] SliceResults advance(std::size_t stream, Timestamp to, const Callbacks& callbacks);
   // Nothing will come any more.
   [[nodiscard]] SliceResults finish(const Callbacks& callbacks);
+
+  // Whether rows are processed by time (Sync-Filter), or as they come (Filter-Order). Only a join that is
+  // `ordered` and has windows of time can do the latter.
+  void set_synchronised(bool synchronised);
+  // No result still to be found is older than this; none if none can be found any more.
+  [[nodiscard]] std::optional<Timestamp> low() const;
 
   // From the next run of cycles on, also while a push is under way.
   void request_resize(std::size_t slices, Relocation relocation);
@@ -86,6 +106,8 @@ class SliceJoin {
   void process(const Callbacks& callbacks, std::vector<Found>& found, SliceResults& results);
   [[nodiscard]] std::optional<std::size_t> next_stream() const;
   [[nodiscard]] bool may_precede(std::size_t other, std::size_t stream, Timestamp ts) const;
+  [[nodiscard]] Timestamp low_of(std::size_t stream) const;
+  void keep(const Promise& promise);
   void collect(Run& run);
   void expire(Timestamp now);
   void resize_if_asked();
@@ -97,6 +119,8 @@ class SliceJoin {
   std::vector<std::vector<std::size_t>> orderings_;
   std::unique_ptr<Runner> runner_;
   std::uint64_t results_ = 0;
+  const bool two_sided_;  // whether rows may be processed as they come
+  bool synchronised_ = true;
 
   std::mutex asked_mutex_;
   std::optional<std::pair<std::size_t, Relocation>> asked_;

@@ -48,6 +48,7 @@ def join(
     merge: Literal["auto", "heap", "count", "bitmap"] = "auto",
     expiry: Literal["active", "lazy"] = "active",
     basic_window: SpanLike | None = None,
+    threads: int = 1,
 ) -> pa.Table:
     """Join two tables on a predicate, inside a window of time or rows.
 
@@ -80,6 +81,7 @@ def join(
         merge=merge,
         expiry=expiry,
         seed=0,
+        threads=threads,
     )
     tables = [as_table(source, about=name) for source, name in ((left, "left"), (right, "right"))]
     return _join(config, (tables[0], tables[1]))

@@ -119,6 +119,7 @@ def _window(engine: Engine, left: AskedRow, right: AskedRow) -> Iterator[Reason]
         return
     apart = right.time_ns - left.time_ns
     config = engine.config
+    yield from _stale(config, left, right, apart)
     if config.between is not None:
         low, high = config.between
         if not low.amount <= apart <= high.amount:
@@ -133,6 +134,17 @@ def _window(engine: Engine, left: AskedRow, right: AskedRow) -> Iterator[Reason]
             "window",
             f"Window miss: {older} is {_span(abs(apart))} older than {newer}, and the window of"
             f" {older.stream!r} is {window}: {_span(abs(apart) - window.amount)} too old.",
+        )
+
+
+def _stale(config: JoinConfig, left: AskedRow, right: AskedRow, apart: int) -> Iterator[Reason]:
+    older, newer = (left, right) if apart >= 0 else (right, left)
+    freshness = config.streams[older.side].freshness
+    if freshness is not None and abs(apart) > freshness.amount:
+        yield Reason(
+            "window",
+            f"Not fresh enough: {older} is {_span(abs(apart))} older than {newer}, and results take rows of"
+            f" {older.stream!r} only up to an age of {freshness}.",
         )
 
 

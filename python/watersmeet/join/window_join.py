@@ -38,6 +38,7 @@ class WindowJoin:
     index          "auto", "scan", "hash", "inverted" or "inverted-by-id"; a pair sets each window's own
     merge          for inverted indexes: "auto", "heap", "count" or "bitmap"
     expiry         "active": rows leave their window at once; "lazy": when it pays
+    threads        on how many threads rows look for partners; results and their order are the same for any
     memory_limit   with AdaptiveOrder: bytes that held results may take before Sync-Filter takes over
     clock          seconds by which streams are idle and responses counted, such as time.monotonic; None:
                    the arrival times of push(at=), or else the newest timestamp seen
@@ -67,7 +68,6 @@ class WindowJoin:
         seed: int = 0,
         clock: Clock | None = None,
     ) -> None:
-        _refuse(threads=threads)
         config = checked_config(
             left,
             right,
@@ -84,6 +84,7 @@ class WindowJoin:
             seed=seed,
             shed=shed,
             memory_limit=memory_limit,
+            threads=threads,
         )
         check_shed(config, config.shed)
         if clock is not None and not callable(clock):
@@ -106,6 +107,20 @@ class WindowJoin:
         side = self._side(stream)
         with self._guard:
             return self._engine.push(side, batch, at=at)
+
+    def refill(self, stream: str, batch: Any) -> None:
+        """Take rows whose results are known already, as from a log: they can be met, and look for nobody.
+
+        Only for how="inner", and once both streams' types are known (push an empty batch of each).
+        """
+        side = self._side(stream)
+        if self._engine.config.how != "inner":
+            raise ConfigError(
+                f"refill() with how={self._engine.config.how!r}: whether a row has a partner is only known"
+                " by looking; expected 'inner'"
+            )
+        with self._guard:
+            self._engine.refill(side, batch)
 
     def advance(self, stream: str, *, to: Any) -> pa.Table:
         """Take the promise that no row of the stream older than `to` will come; returns what it releases.
@@ -191,9 +206,3 @@ class WindowJoin:
 def _check_arrival(at: object) -> None:
     if isinstance(at, bool) or not isinstance(at, Real) or not math.isfinite(at):
         raise ConfigError(f"push(at)={at!r}: expected a finite number of seconds")
-
-
-def _refuse(*, threads: object) -> None:
-    """Arguments whose work is still to come."""
-    if threads != 1 or isinstance(threads, bool):
-        raise ConfigError(f"threads={threads!r}: a join runs on one thread in this version; expected 1")

@@ -129,11 +129,14 @@ class Player {
 
   [[nodiscard]] TreeJoin& join() { return join_; }
 
-  std::vector<Combination> play(bool undo, bool change_trees) {
+  // `switching`: rows are processed as they come, or by time, drawn anew before some pushes.
+  std::vector<Combination> play(bool undo, bool change_trees, bool switching = false) {
+    if (switching) join_.set_synchronised(false);
     std::vector<std::size_t> next(scene_.rows.size(), 0);
     for (std::size_t left = total(); left > 0;) {
       const std::size_t stream = random_() % next.size();
       const std::size_t count = std::min<std::size_t>(random_() % 7, scene_.rows[stream].size() - next[stream]);
+      if (switching && random_() % 5 == 0) join_.set_synchronised(random_() % 2 == 0);
       if (undo && random_() % 3 == 0) {
         push(stream, next[stream], count);
         join_.roll_back();
@@ -173,18 +176,27 @@ class Player {
     }
   }
   void take() {
-    const auto columns = join_.commit();
+    const auto [columns, times] = join_.commit();
+    ASSERT_EQ(times.size(), columns[0].size());
     for (std::size_t at = 0; at < columns[0].size(); ++at) {
       Combination combination;
-      for (const auto& column : columns) combination.push_back(column[at]);
+      Timestamp newest = 0;
+      for (std::size_t stream = 0; stream < columns.size(); ++stream) {
+        combination.push_back(columns[stream][at]);
+        newest = std::max(newest, scene_.rows[stream][columns[stream][at]].ts);
+      }
+      ASSERT_EQ(times[at], newest);
+      ASSERT_TRUE(!low_.has_value() || newest >= *low_) << "older than was promised";
       found_.push_back(combination);
     }
+    low_ = join_.low();
   }
 
   const Scene& scene_;
   std::mt19937_64& random_;
   TreeJoin join_;
   std::vector<Combination> found_;
+  std::optional<Timestamp> low_;
 };
 
 void expect_exact(const Scene& scene, std::vector<Combination> found, unsigned seed) {
@@ -215,6 +227,17 @@ TEST(TreeJoin, AnotherTreeInBetweenLosesAndRepeatsNothing) {
     std::mt19937_64 random(seed);
     const Scene scene = draw(random);
     expect_exact(scene, Player(scene, random).play(true, true), seed);
+  }
+}
+
+TEST(TreeJoin, OracleRowsProcessedAsTheyComeOrInTurnGiveTheSameAnswer) {
+  for (unsigned seed = 1000; seed < 2000; ++seed) {
+    std::mt19937_64 random(seed);
+    Scene scene = draw(random);
+    if (seed % 4 != 0) {
+      for (TreeStream& stream : scene.config.streams) stream.window_rows.reset();
+    }
+    expect_exact(scene, Player(scene, random).play(true, seed % 3 == 0, true), seed);
   }
 }
 

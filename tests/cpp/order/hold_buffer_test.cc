@@ -67,16 +67,16 @@ TEST(HoldBuffer, OracleReleasesWhatASortedListWould) {
 
 TEST(HoldBuffer, KnowsTheFirstRowStillHeld) {
   HoldBuffer hold;
-  EXPECT_EQ(hold.first_row(true), kNoRow);
+  EXPECT_EQ(hold.first_row(0), kNoRow);
   add(hold, {{5, 7, 3}, {1, 9, 2}});
   add(hold, {{2, 8, kNoRow}});
-  EXPECT_EQ(hold.first_row(true), 7U);
-  EXPECT_EQ(hold.first_row(false), 2U);
+  EXPECT_EQ(hold.first_row(0), 7U);
+  EXPECT_EQ(hold.first_row(1), 2U);
   ResultRows out;
   hold.release_before(2, out);
-  EXPECT_EQ(hold.first_row(false), 3U);
-  EXPECT_TRUE(hold.holds(7, 3));
-  EXPECT_FALSE(hold.holds(9, 2)) << "it is out";
+  EXPECT_EQ(hold.first_row(1), 3U);
+  EXPECT_TRUE(hold.holds({7, 3}));
+  EXPECT_FALSE(hold.holds({9, 2})) << "it is out";
 }
 
 TEST(HoldBuffer, ResultsThatFollowOneAnotherMakeOneRun) {

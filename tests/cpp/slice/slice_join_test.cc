@@ -135,6 +135,7 @@ class Driver {
                              rng_() % 2 == 0 ? Relocation::kAggressive : Relocation::kPassive);
       }
       if (rng_() % 5 == 0) reorder();
+      if (drawn_.config.ordered && rng_() % 3 == 0) join_.set_synchronised(rng_() % 2 == 0);
     }
     take(join_.finish(callbacks_));
     check_state();
@@ -145,9 +146,21 @@ class Driver {
   void take(const SliceResults& found) {
     for (std::size_t at = 0; at < found[0].size(); ++at) {
       TestResult result;
-      for (const auto& rows : found) result.push_back(rows[at]);
+      for (std::size_t stream = 0; stream < drawn_.streams.size(); ++stream) result.push_back(found[stream][at]);
+      if (drawn_.config.ordered) check_time(result, found.back()[at]);
       results_.push_back(result);
     }
+    low_ = join_.low();
+  }
+
+  // The last column is the largest timestamp, and no result is older than was promised before.
+  void check_time(const TestResult& result, Timestamp time) {
+    Timestamp newest = 0;
+    for (std::size_t stream = 0; stream < result.size(); ++stream) {
+      newest = std::max(newest, drawn_.streams[stream][static_cast<std::size_t>(result[stream])].ts);
+    }
+    ASSERT_EQ(time, newest);
+    ASSERT_TRUE(!low_.has_value() || time >= *low_);
   }
 
   void reorder() {
@@ -178,6 +191,7 @@ class Driver {
   SliceJoin::Callbacks callbacks_;
   std::mt19937_64 rng_;
   std::vector<TestResult> results_;
+  std::optional<Timestamp> low_;
 };
 
 void expect_nested_loop(Case drawn, std::uint64_t seed) {
@@ -192,6 +206,19 @@ TEST(SliceJoin, OracleNestedLoopInDrawnOrders) {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     Case drawn = draw(seed);
     drawn.config.schedule_seed = seed;
+    expect_nested_loop(drawn, seed);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(SliceJoin, OracleRowsProcessedAsTheyComeOrInTurnGiveTheSameAnswer) {
+  for (std::uint64_t seed = 20'000; seed < 21'500; ++seed) {
+    Case drawn = draw(seed);
+    drawn.config.ordered = true;
+    drawn.config.schedule_seed = seed;
+    if (seed % 4 != 0) {
+      for (SliceStream& stream : drawn.config.streams) stream.window_rows.reset();
+    }
     expect_nested_loop(drawn, seed);
     if (HasFatalFailure()) return;
   }

@@ -83,7 +83,7 @@ class Running:
                 self.core.process(None, self.keep)
             else:
                 self.control.process(self.keep)
-            rows = self.core.commit()
+            rows, _ = self.core.commit()
         except BaseException:
             if self.control is not None and before is not None:
                 self.control.state = before

@@ -30,6 +30,7 @@ OUTPUTS: Final = ("columns", "rows")
 INDEXES: Final = ("auto", "scan", "hash", "inverted", "inverted-by-id")
 MERGES: Final = ("auto", "heap", "count", "bitmap")
 EXPIRIES: Final = ("active", "lazy")
+MOST_THREADS: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,9 @@ class JoinConfig:
     seed: int
     shed: Shed | None = None
     memory_limit: int | None = None
+    metered: bool = False  # the budget is set anew before each micro-batch (metered_join.py)
+    threads: int = 1
+    share_all: bool = False  # tests: divide every change among the threads, however small
 
     @property
     def leaves(self) -> tuple[Predicate, ...]:
@@ -61,6 +65,20 @@ class JoinConfig:
         if self.on is None:
             return ()
         return self.on.left_columns if side == 0 else self.on.right_columns
+
+    @property
+    def apart_ns(self) -> tuple[int | None, int | None]:
+        """The lowest and highest ts_right - ts_left of a pair; None where a window of rows bounds it."""
+        high, low = (_reach(stream) for stream in self.streams) if self.between is None else (None, None)
+        low = None if low is None else -low
+        if self.between is not None:
+            low, high = self.between[0].amount, self.between[1].amount
+        older_left, older_right = (stream.freshness for stream in self.streams)
+        if low is not None and older_right is not None:
+            low = max(low, -older_right.amount)
+        if high is not None and older_left is not None:
+            high = min(high, older_left.amount)
+        return low, high
 
     @property
     def names(self) -> tuple[str, str]:
@@ -85,6 +103,7 @@ def checked_config(
     seed: object,
     shed: object = None,
     memory_limit: object = None,
+    threads: object = 1,
 ) -> JoinConfig:
     """The arguments as a value, or ConfigError naming the first that has no meaning."""
     streams = (_stream(left, "left"), _stream(right, "right"))
@@ -111,6 +130,7 @@ def checked_config(
         seed=seed,
         shed=_shed(shed),
         memory_limit=_memory_limit(memory_limit, order),
+        threads=_threads(threads),
     )
     _refuse_what_is_to_come(config)
     return config
@@ -123,6 +143,11 @@ def pair_of(value: object, *, argument: str) -> tuple[Any, Any]:
     if len(value) != 2:
         raise ConfigError(f"{argument}={value!r}: expected one value for both sides, or (left, right)")
     return value[0], value[1]
+
+
+def _reach(stream: Stream) -> int | None:
+    assert stream.window is not None  # the configuration was checked
+    return None if stream.window.is_rows else stream.window.amount
 
 
 def _stream(value: object, side: str) -> Stream:
@@ -191,7 +216,17 @@ def _memory_limit(value: object, order: object) -> int | None:
     return parse_bytes(value, argument="memory_limit")
 
 
+def _threads(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_THREADS:
+        raise ConfigError(f"threads={value!r}: expected a whole number from 1 to {MOST_THREADS}")
+    return value
+
+
 def _refuse_what_is_to_come(config: JoinConfig) -> None:
-    for stream in config.streams:
-        if stream.freshness is not None:
-            raise ConfigError(f"Stream {stream.name!r}: freshness is not in this version of WindowJoin")
+    if config.shed is not None and config.threads > 1:
+        raise ConfigError(
+            f"threads={config.threads} with shed=: a join that sheds runs on one thread; expected 1"
+        )
+    low, high = config.apart_ns
+    if low is not None and high is not None and low > high:
+        raise ConfigError("between, freshness: no pair is within between= and as fresh as the streams ask")

@@ -59,7 +59,7 @@ _OPTIONS: Final = (
 
 def plain_config(config: JoinConfig) -> dict[str, Any]:
     """The configuration as dictionaries, lists, strings and numbers."""
-    plain = {name: plain_value(getattr(config, name)) for name in (*_OPTIONS, "between")}
+    plain = {name: plain_value(getattr(config, name)) for name in (*_OPTIONS, "between", "threads")}
     plain["streams"] = [
         {f.name: plain_value(getattr(stream, f.name)) for f in fields(stream)} for stream in config.streams
     ]
@@ -81,6 +81,7 @@ def config_from_plain(plain: dict[str, Any]) -> JoinConfig:
         on=None if not leaves else leaves[0] if len(leaves) == 1 else And(tuple(leaves)),
         shed=None if plain["shed"] is None else shed_from_plain(plain["shed"]),
         between=None if between is None else tuple(value_from_plain(end) for end in between),
+        threads=plain.get("threads", 1),
         **{name: value_from_plain(plain[name]) for name in _OPTIONS},
     )
 

@@ -7,7 +7,7 @@ to be alike, and made again when the other side comes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -25,6 +25,7 @@ from watersmeet.vocabulary.duration import NANOSECONDS
 
 __all__ = ["Plan", "make_plan", "new_core"]
 
+INT64_MAX: Final = 2**63 - 1
 Schemas = tuple[StreamSchema | None, StreamSchema | None]
 
 
@@ -94,6 +95,8 @@ def new_core(config: JoinConfig, division: Split, plan: Plan) -> Any:
         upper=upper,
         how=config.how,
         order=config.order or "none" if not isinstance(config.order, AdaptiveOrder) else "filter-order",
+        threads=config.threads,
+        share_all=config.share_all,
     )
     if isinstance(config.order, AdaptiveOrder):
         core.set_synchronised(True)  # Sync-Filter, until the load is known
@@ -104,11 +107,13 @@ def _stream(config: JoinConfig, division: Split, plan: Plan, side: int) -> Any:
     stream = config.streams[side]
     lateness = stream.lateness
     basic = config.basic_window
+    freshness = stream.freshness
     return _native.StreamConfig(
         stream.name,
         time_column=stream.time,
         time_multiplier=plan.multipliers[side],
         window_rows=None if stream.window is None else stream.window.rows,
+        freshness=None if freshness is None else min(freshness.amount // plan.unit_ns, INT64_MAX),
         basic_span=0 if basic is None else max(1, basic.amount // plan.unit_ns),
         lateness=None if lateness is None else _first_lateness(lateness, plan.unit_ns),
         raise_late=stream.on_late == "raise",
@@ -126,12 +131,5 @@ def _first_lateness(lateness: Span | Lateness, unit_ns: int) -> int:
 
 def _bounds(config: JoinConfig, unit_ns: int) -> tuple[int, int]:
     """The range of ts_right - ts_left in the join's unit: whole units that lie inside the span."""
-    if config.between is not None:
-        low, high = config.between
-        return -(-low.amount // unit_ns), high.amount // unit_ns
-    left, right = (stream.window for stream in config.streams)
-    assert left is not None  # the configuration was checked
-    assert right is not None
-    upper = 0 if left.is_rows else left.amount // unit_ns
-    lower = 0 if right.is_rows else -(right.amount // unit_ns)
-    return lower, upper
+    low, high = config.apart_ns
+    return 0 if low is None else -(-low // unit_ns), 0 if high is None else high // unit_ns
