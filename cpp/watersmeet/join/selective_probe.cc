@@ -214,7 +214,7 @@ double SelectiveJoin::sample_share(const Probe& probe, double rows, Leave leave)
 void SelectiveJoin::sample_probe(const Probe& probe, CellRows rows, double share) {
   SampleCounts& samples = period_.directions[probe.stream].samples;
   const bool may_be = may_be_full(rows.size(), probe.waited_s);
-  const RowId id = sides_[probe.stream]->row_id(probe.row);
+  const RowId id = rows_before_[probe.stream] + sides_[probe.stream]->row_id(probe.row);
   if (!may_be || chance(probe.stream, id, kSampleSalt) >= share) {
     samples.others += 1;
     if (!may_be) samples.not_asked += 1;

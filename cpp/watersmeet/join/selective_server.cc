@@ -112,10 +112,9 @@ SelectiveJoin::Stop SelectiveJoin::run(std::size_t max_pairs, double max_units) 
   }
 }
 
-// A number from 0 to 1 that only the seed, the stream and the row decide.
+// A number from 0 to 1 that only the seed, the stream and a number decide.
 double SelectiveJoin::chance(std::size_t stream, std::uint64_t number, std::uint64_t salt) const {
-  const std::uint64_t place = rows_before_[stream] + number;
-  const std::uint64_t mixed = hash_word(hash_word(config_.seed ^ salt) + hash_word(place * kSides + stream));
+  const std::uint64_t mixed = hash_word(hash_word(config_.seed ^ salt) + hash_word(number * kSides + stream));
   return static_cast<double>(hash_word(mixed ^ (mixed << 17)) >> 11) * 0x1p-53;
 }
 
@@ -129,7 +128,8 @@ void SelectiveJoin::enter(const Event& event) {
   const double room = rests_[stream].door.offer(has_room);
   const double share = door_share(stream, waited_s);
   const bool is_kept =
-      has_room && (share >= 1 || chance(stream, lane.row_ids[lane.entered], kDropSalt) < share);
+      has_room &&
+      (share >= 1 || chance(stream, rows_before_[stream] + lane.row_ids[lane.entered], kDropSalt) < share);
   server_.gap_s += (event.at_s - server_.entered_s - server_.gap_s) / kGapMemory;
   server_.entered_s = event.at_s;
   ++period_.directions[stream].arrived;
