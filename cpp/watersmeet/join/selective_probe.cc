@@ -106,6 +106,16 @@ void SelectiveJoin::plan_by_fraction(const Probe& probe, Leave leave) {
   double rows = 0;
   for (const CellRows& cell : cells_) rows += whole_number(cell.size());
   const double wanted = plan.fractions[probe.type] * leave.share * rows + rest.allowance[probe.type];
+  if (config_.streams[1 - probe.stream].index == IndexKind::kInvertedById) {
+    // Its lists cannot be cut by time, so part of a window costs what the whole does: all or nothing.
+    const bool is_due = wanted >= rows;
+    rest.allowance[probe.type] = is_due ? std::min(wanted - rows, rows) : wanted;
+    if (!is_due) return;
+    for (const CellRows& cell : cells_) {
+      if (cell.size() > 0) ranges_.push_back({cell.lo, cell.hi, true, 0});
+    }
+    return;
+  }
   const double room = leave.units / std::max(units_per_row(), 1e-9);
   auto left = static_cast<std::uint64_t>(std::min({wanted, rows, room}));
   // What a full window could not take is not owed to the next probe.

@@ -173,7 +173,7 @@ def test_index_that_cannot_be_cut_by_time_does_not_starve() -> None:
             join.push("a", left.slice(start, 200)).num_rows + join.push("b", right.slice(start, 200)).num_rows
         )
         late += results if start > 1200 else 0
-    assert late > 5  # a probe costs all of its lists, however little of the window it may look at
+    assert late > 100
     assert max(max(d.plan_fractions.values()) for d in join.metrics.directions) > 0.01
 
 
