@@ -16,7 +16,10 @@ _FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """`value` (over `relative_to` if given) lies within the bounds; `source` says who states it."""
+    """`value` (over `relative_to` if given) lies within the bounds; `source` says who states it.
+
+    A claim that is `not_reproduced` says why, and must fail: one that holds after all is out of date.
+    """
 
     figure: str
     says: str
@@ -25,6 +28,7 @@ class Claim:
     relative_to: str | None = None
     at_least: float = float("-inf")
     at_most: float = float("inf")
+    not_reproduced: str | None = None
 
     def holds(self, values: Mapping[str, float]) -> bool:
         """Whether the computed values bear the claim out."""

@@ -48,7 +48,11 @@ def report(paper: str, figure: str, values: Values) -> int:
     """Print each claim with its number; how many fail."""
     failed = 0
     for claim, measured, holds in check(paper, figure, values):
-        failed += not holds
+        why = claim.not_reproduced
+        failed += holds if why is not None else not holds
         verdict = "ok  " if holds else "FAIL"
-        print(f"{figure}  {verdict}  {measured:12.6g}  {claim.says} ({claim.source})", flush=True)
+        if why is not None:
+            verdict = "OUT OF DATE" if holds else "NOT REPRODUCED"
+        note = "" if why is None else f": {why}"
+        print(f"{figure}  {verdict}  {measured:12.6g}  {claim.says} ({claim.source}){note}", flush=True)
     return failed

@@ -39,10 +39,12 @@ template <class Value>
 
 [[nodiscard]] py::dict to_dict(const DirectionPeriod& period) {
   py::dict all = to_dict(period.tally);
-  all["missed"] = numbers(period.missed);
-  all["planned"] = numbers(period.planned);
-  all["predicted"] = numbers(period.predicted);
-  all["predicted_missed"] = period.predicted_missed;
+  all["sample_known"] = numbers(period.samples.known);
+  all["sample_missed"] = numbers(period.samples.missed);
+  all["sample_shares"] = numbers(period.samples.shares);
+  all["others"] = period.samples.others;
+  all["others_known"] = period.samples.others_known;
+  all["not_asked"] = period.samples.not_asked;
   std::vector<double> scores;
   std::vector<double> costs;
   for (std::size_t level = 0; level < period.level_costs.size(); ++level) {
@@ -53,7 +55,6 @@ template <class Value>
   all["level_scores"] = numbers(scores);
   all["level_costs"] = numbers(costs);
   all["probes"] = period.probes;
-  all["tossed"] = period.tossed;
   all["arrived"] = period.arrived;
   all["dropped"] = period.dropped;
   return all;
@@ -149,8 +150,9 @@ class Selective {
   }
 
   py::tuple finish(const py::object& keep, const py::object& control, std::optional<std::size_t> stream) {
-    return pairs(change(keep, control,
-                        [&] { stream.has_value() ? join_.begin_end(checked_stream(*stream)) : join_.begin_finish(); }));
+    return pairs(change(keep, control, [&] {
+      stream.has_value() ? join_.begin_end(checked_stream(*stream)) : join_.begin_finish();
+    }));
   }
 
   void set_room(std::size_t room, bool may_evict) { limit_.set(room, may_evict); }
@@ -174,13 +176,36 @@ class Selective {
   [[nodiscard]] std::size_t bytes() const { return join_.bytes(); }
   [[nodiscard]] std::size_t waiting_bytes() const { return join_.waiting_bytes(); }
 
+  py::tuple poll(const py::object& keep, const py::object& control) {
+    return pairs(change(keep, control, [&] { join_.begin_poll(); }));
+  }
+
   void set_lag(double seconds) { join_.set_lag(seconds); }
+  void set_lateness(std::size_t stream, Duration lateness) {
+    join_.set_lateness(checked_stream(stream), lateness);
+  }
+  void set_idle(std::size_t stream, bool idle) { join_.set_idle(checked_stream(stream), idle); }
+  void set_synchronised(bool synchronised) { join_.set_synchronised(synchronised); }
+  // As Join::progress: held results and their bytes; per stream rows in time, newest, watermark, low,
+  // waiting.
+  [[nodiscard]] py::tuple progress() const {
+    py::tuple streams(kSides);
+    for (std::size_t stream = 0; stream < kSides; ++stream) {
+      const Side& side = join_.side(stream);
+      const auto low = static_cast<Timestamp>(std::min(join_.low(stream), Wide{kMaxTimestamp}));
+      streams[stream] = py::make_tuple(side.counts.rows - side.counts.late_rows - side.counts.bad_rows,
+                                       side.newest, side.watermark, low, join_.waiting(stream));
+    }
+    return py::make_tuple(join_.held(), join_.held_bytes(), streams);
+  }
+  [[nodiscard]] bool holds(RowId left, RowId right) const { return join_.holds(left, right); }
   [[nodiscard]] RowId first_needed(std::size_t stream) { return join_.first_needed(checked_stream(stream)); }
 
   [[nodiscard]] py::dict statistics() const {
     py::dict all;
     all["results"] = join_.results();
-    all["held"] = 0;
+    all["held"] = join_.held();
+    all["held_bytes"] = join_.held_bytes();
     all["bytes"] = join_.bytes();
     all["units"] = join_.units();
     all["seconds"] = join_.seconds();
@@ -195,6 +220,8 @@ class Selective {
     all["streams"] = streams;
     all["directions"] = directions;
     all["tallies"] = tallies;
+    all["weighed"] = py::make_tuple(join_.drops().weighed(0), join_.drops().weighed(1));
+    all["weighed_variance"] = join_.drops().variance();
     return all;
   }
 
@@ -285,33 +312,39 @@ void bind_selective(py::module_& module) {
   py::class_<Selective>(module, "SelectiveJoin")
       .def(py::init([](std::vector<TermConfig> terms, std::array<StreamConfig, kSides> streams,
                        const py::int_& lower, const py::int_& upper, double seconds_per_tick,
-                       double units_per_second, std::array<double, 4> costs, Duration basic_span,
-                       std::array<std::uint32_t, kSides> cells, std::uint32_t types, double input_buffer_s,
-                       double control_period_s, bool synchronised, bool guarded, bool scored,
-                       double first_full_probe_share, std::uint64_t seed) {
-             return std::make_unique<Selective>(SelectiveConfig{std::move(terms),
-                                                                std::move(streams),
-                                                                to_wide(lower),
-                                                                to_wide(upper),
-                                                                seconds_per_tick,
-                                                                units_per_second,
-                                                                {costs[0], costs[1], costs[2], costs[3]},
-                                                                basic_span,
-                                                                cells,
-                                                                types,
-                                                                input_buffer_s,
-                                                                control_period_s,
-                                                                synchronised,
-                                                                guarded,
-                                                                scored,
-                                                                first_full_probe_share,
-                                                                seed});
+                       double units_per_second, std::array<double, 4> costs,
+                       std::array<Duration, kSides> cell_spans, std::array<std::uint32_t, kSides> cells,
+                       std::uint32_t types, double input_buffer_s, double control_period_s, bool synchronised,
+                       bool ordered, bool guarded, bool eases_door, bool scored, bool samples_cells,
+                       double least_sample_share, std::uint64_t seed) {
+             SelectiveConfig config;
+             config.terms = std::move(terms);
+             config.streams = std::move(streams);
+             config.lower = to_wide(lower);
+             config.upper = to_wide(upper);
+             config.seconds_per_tick = seconds_per_tick;
+             config.units_per_second = units_per_second;
+             config.costs = {costs[0], costs[1], costs[2], costs[3]};
+             config.cell_spans = cell_spans;
+             config.cells = cells;
+             config.types = types;
+             config.input_buffer_s = input_buffer_s;
+             config.control_period_s = control_period_s;
+             config.synchronised = synchronised;
+             config.ordered = ordered;
+             config.guarded = guarded;
+             config.eases_door = eases_door;
+             config.scored = scored;
+             config.samples_cells = samples_cells;
+             config.least_sample_share = least_sample_share;
+             config.seed = seed;
+             return std::make_unique<Selective>(std::move(config));
            }),
            py::arg("terms"), py::arg("streams"), py::kw_only(), py::arg("lower"), py::arg("upper"),
-           py::arg("seconds_per_tick"), py::arg("units_per_second"), py::arg("costs"), py::arg("basic_span"),
+           py::arg("seconds_per_tick"), py::arg("units_per_second"), py::arg("costs"), py::arg("cell_spans"),
            py::arg("cells"), py::arg("types"), py::arg("input_buffer_s"), py::arg("control_period_s"),
-           py::arg("synchronised"), py::arg("guarded"), py::arg("scored"), py::arg("first_full_probe_share"),
-           py::arg("seed"))
+           py::arg("synchronised"), py::arg("ordered"), py::arg("guarded"), py::arg("eases_door"),
+           py::arg("scored"), py::arg("samples_cells"), py::arg("least_sample_share"), py::arg("seed"))
       .def("push", &Selective::push, py::arg("stream"), py::arg("batch"), py::kw_only(), py::arg("at"),
            py::arg("kinds"), py::arg("keep"), py::arg("control"))
       .def("advance", &Selective::advance, py::arg("stream"), py::arg("to"), py::kw_only(), py::arg("keep"),
@@ -332,6 +365,12 @@ void bind_selective(py::module_& module) {
       .def("set_speed", &Selective::set_speed, py::arg("units_per_second"))
       .def("course", &Selective::course)
       .def("set_course", &Selective::set_course, py::arg("body"))
+      .def("poll", &Selective::poll, py::kw_only(), py::arg("keep"), py::arg("control"))
+      .def("set_lateness", &Selective::set_lateness, py::arg("stream"), py::arg("lateness"))
+      .def("set_idle", &Selective::set_idle, py::arg("stream"), py::arg("idle"))
+      .def("set_synchronised", &Selective::set_synchronised, py::arg("synchronised"))
+      .def("progress", &Selective::progress)
+      .def("holds", &Selective::holds, py::arg("left"), py::arg("right"))
       .def("set_lag", &Selective::set_lag, py::arg("seconds"))
       .def("first_needed", &Selective::first_needed, py::arg("stream"))
       .def("statistics", &Selective::statistics)

@@ -4,25 +4,26 @@
 
 namespace watersmeet {
 
-void CellRing::append(Timestamp ts, Seq row) {
-  const std::int64_t index = index_of(ts);
+void CellRing::append(std::int64_t place, Seq row) {
+  const std::int64_t index = index_of(place);
   if (starts_.empty() || starts_[starts_.end() - 1].index < index) starts_.push_back({index, row});
 }
 
 void CellRing::drop_before(Seq row) {
-  while (starts_.size() > 1 && starts_[starts_.begin() + 1].first <= row) starts_.drop_front_to(starts_.begin() + 1);
+  while (starts_.size() > 1 && starts_[starts_.begin() + 1].first <= row)
+    starts_.drop_front_to(starts_.begin() + 1);
 }
 
 void CellRing::truncate(Seq row) {
   while (!starts_.empty() && starts_[starts_.end() - 1].first >= row) starts_.truncate_to(starts_.end() - 1);
 }
 
-void CellRing::cut(Timestamp ts, Seq lo, Seq hi, std::span<CellRows> out) const {
-  const std::int64_t now = index_of(ts);
+void CellRing::cut(std::int64_t now, Seq lo, Seq hi, std::span<CellRows> out) const {
+  const std::int64_t newest = index_of(now);
   auto at = starts_.end();
   Seq top = hi;
   for (std::size_t cell = 0; cell < out.size(); ++cell) {
-    const std::int64_t index = now - static_cast<std::int64_t>(cell);
+    const std::int64_t index = newest - static_cast<std::int64_t>(cell);
     while (at > starts_.begin() && starts_[at - 1].index >= index) --at;
     Seq first = at < starts_.end() ? starts_[at].first : top;
     if (cell + 1 == out.size()) first = lo;

@@ -1,8 +1,9 @@
 // The rows of one window by cell: stretches of `span` on a grid that is the same for every run.
 //
-// Departs from the window's own ring of basic windows: its edges follow from the first row it holds, which depends on
-// when expiry was called; here they are multiples of the span, so that probe plans do not depend on batching.
-// Invariants
+// A row's *place* is its timestamp, or, where a window counts rows, its number among the stream's rows in
+// time order. Departs from the window's own ring of basic windows: its edges follow from the first row it
+// holds, which depends on when expiry was called; here they are multiples of the span, so that probe plans do
+// not depend on batching. Invariants
 //   (1) Starts are in strictly increasing order of index and of row.
 // Cost       append O(1); cut O(cells).
 // Threads    one writer.
@@ -28,20 +29,21 @@ class CellRing {
  public:
   explicit CellRing(Duration span) : span_(span) {}
 
-  [[nodiscard]] std::int64_t index_of(Timestamp ts) const {
-    const std::int64_t quotient = ts / span_;
-    return ts % span_ < 0 ? quotient - 1 : quotient;
+  [[nodiscard]] std::int64_t index_of(std::int64_t place) const {
+    const std::int64_t quotient = place / span_;
+    return place % span_ < 0 ? quotient - 1 : quotient;
   }
 
-  // Row `row`, whose timestamp is not below that of the rows before it, was appended.
-  void append(Timestamp ts, Seq row);
+  // Row `row`, whose place is not below that of the rows before it, was appended.
+  void append(std::int64_t place, Seq row);
   // Rows before `row` are gone.
   void drop_before(Seq row);
   // Rows from `row` on are taken back.
   void truncate(Seq row);
 
-  // Divides rows [lo, hi) by age as seen at `ts`: out[0] the newest cell and whatever is newer, the last the rest.
-  void cut(Timestamp ts, Seq lo, Seq hi, std::span<CellRows> out) const;
+  // Divides rows [lo, hi) by age as seen from `now`: out[0] the newest cell and whatever is newer, the last
+  // the rest.
+  void cut(std::int64_t now, Seq lo, Seq hi, std::span<CellRows> out) const;
 
   void save(ByteWriter& writer) const { writer.put_sliding(starts_); }
   void load(ByteReader& reader) { reader.get_sliding(starts_); }

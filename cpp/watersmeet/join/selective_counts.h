@@ -19,7 +19,7 @@ struct CellTally {
   std::vector<std::uint64_t> due;          // asked for by the full answer
   std::vector<std::uint64_t> comparisons;  // decided
   std::vector<std::uint64_t> matches;
-  std::vector<std::uint64_t> full_comparisons;  // the same of full probes alone
+  std::vector<std::uint64_t> full_comparisons;  // the same of samples alone: full probes, or sampled cells
   std::vector<std::uint64_t> full_matches;
 };
 
@@ -27,29 +27,36 @@ struct CellTally {
 inline constexpr std::size_t kLevelsPerOctave = 32;
 inline constexpr std::size_t kLevels = 40 * kLevelsPerOctave;
 
+// What the plans of one direction left out. A probe that leaves something out is *incomplete*. A *unit* is
+// what may become a sample: some rows of a cell that a plan leaves out, or an incomplete probe as a whole.
+struct SampleCounts {
+  std::vector<double> known;   // per sample: what was known of it beforehand
+  std::vector<double> missed;  // per sample: matches that would have been missed
+  std::vector<double> shares;  // per sample: the probability with which it was chosen
+  double others = 0;           // units that were not sampled
+  double others_known = 0;     // what was known of these
+  double not_asked = 0;        // of the others, those that could not become samples
+};
+
 // One direction since the controllers last looked.
 struct DirectionPeriod {
   CellTally tally;
-  std::vector<double> missed;        // per full probe: matches that its plan would have missed
-  std::vector<double> planned;       // per full probe: matches that its plan would have found
-  std::vector<double> predicted;     // per full probe: the same as the scores had it; 0 without scores
-  double predicted_missed = 0;       // by all other probes, as the scores have it
-  std::vector<double> level_costs;   // units that the scored cells would have cost, by level of score
+  SampleCounts samples;
+  std::vector<double> level_costs;  // units that the scored cells would have cost, by level of score
   std::uint64_t probes = 0;
-  std::uint64_t tossed = 0;   // of these, probes that could have become full ones
   std::uint64_t arrived = 0;  // rows of the probing stream
   std::uint64_t dropped = 0;
 };
 
 struct Period {
   std::array<DirectionPeriod, kSides> directions;
-  double begin_s = 0;   // seconds since the first arrival
+  double begin_s = 0;  // seconds since the first arrival
   double elapsed_s = 0;
-  double busy_s = 0;    // of the server
-  double units = 0;     // of work
+  double busy_s = 0;         // of the server
+  double units = 0;          // of work
   double score_units = 0;    // of these, for scoring cells
   double planned_units = 0;  // what the scored cells that were visited should have cost
-  double waited_s = 0;  // how long the row at the head of the queue has waited
+  double waited_s = 0;       // how long the row at the head of the queue has waited
 };
 
 }  // namespace watersmeet

@@ -5,21 +5,16 @@
 #include <utility>
 
 #include "watersmeet/base/errors.h"
-#include "watersmeet/base/hash.h"
 #include "watersmeet/join/arrival.h"
+#include "watersmeet/join/watermarks.h"
 
 namespace watersmeet {
 namespace {
 
-constexpr std::uint64_t kFullProbeSalt = 0x9AE16A3B2F90404FULL;
-// What the mean cell holds of the best one, roughly: recall is corrected for what this gets wrong.
-constexpr double kMeanOfBest = 0.25;
-// How full an input buffer should be: demand varies from second to second, and an empty one lets time go by
-// unused.
-constexpr double kAimedFill = 0.3;
 // A period of less than this share of a control period tells nothing.
 constexpr double kLeastPeriod = 0.1;
-constexpr std::uint64_t kDropSalt = 0xC3A5C85C97CB3127ULL;
+// A lateness that is not known yet is as long as can be; nothing arrives that late.
+constexpr Duration kUnknownLateness = Duration{1} << 60;
 
 [[nodiscard]] std::array<StreamConfig, kSides> without_basic_windows(
     std::array<StreamConfig, kSides> streams) {
@@ -30,34 +25,28 @@ constexpr std::uint64_t kDropSalt = 0xC3A5C85C97CB3127ULL;
   return streams;
 }
 
-[[nodiscard]] double whole_number(std::size_t count) { return static_cast<double>(count); }
-
-[[nodiscard]] std::size_t level_of(double score) {
-  const double level = (std::log2(std::max(score, 0x1p-40)) + 40) * static_cast<double>(kLevelsPerOctave);
-  return std::min(static_cast<std::size_t>(level), kLevels - 1);
-}
-
 }  // namespace
 
 SelectiveJoin::SelectiveJoin(SelectiveConfig config)
     : config_(std::move(config)),
       bounds_(config_.lower, config_.upper),
       terms_(config_.terms),
-      rings_{CellRing(config_.basic_span), CellRing(config_.basic_span)} {
+      rings_{CellRing(config_.cell_spans[0]), CellRing(config_.cell_spans[1])} {
   config_.streams = without_basic_windows(config_.streams);
   for (std::size_t stream = 0; stream < kSides; ++stream) {
     sides_[stream] = std::make_unique<Side>(config_.streams[stream], terms_, false);
     sides_[stream]->stop_being_dense();
     lanes_[stream] = std::make_unique<Lane>(terms_);
     if (config_.scored) {
-      scores_[stream] = std::make_unique<CellScores>(terms_.term(0), sides_[stream]->window, rings_[stream],
-                                                     config_.cells[stream]);
+      const Window& window = sides_[stream]->window;
+      scores_[stream] = std::make_unique<CellScores>(
+          terms_.term(0), window, counts_rows(stream) ? numbers_[stream] : window.timestamps, rings_[stream],
+          config_.cells[stream]);
     }
     const std::uint32_t cells = config_.cells[1 - stream];
     DirectionPlan& everything = plans_[stream];
     for (std::uint32_t cell = 0; cell < cells; ++cell) everything.order.push_back(cell);
     everything.fractions.assign(config_.types, 1.0);
-    everything.full_probe_share = config_.first_full_probe_share;
     rests_[stream].allowance.assign(config_.types, 0.0);
     totals_.tallies[stream] = CellTally(std::size_t{config_.types} * cells);
     period_.directions[stream].tally = CellTally(std::size_t{config_.types} * cells);
@@ -80,9 +69,12 @@ void SelectiveJoin::begin(Turn turn) {
                        side.counts,
                        side.window.end(),
                        side.stage.end(),
-                       scores_[stream] ? scores_[stream]->first() : 0};
+                       scores_[stream] ? scores_[stream]->first() : 0,
+                       side.idle};
   }
   last_due_ = {};
+  drops_.begin_change();
+  found_.clear();
   small_before_ = {server_, totals_, period_, plans_, rests_};
   pending_ = {};
   released_ = {};
@@ -92,8 +84,11 @@ template <class Change>
 void SelectiveJoin::change(Turn turn, Change apply) {
   begin(turn);
   try {
+    move_watermarks(sides_);
     apply();
-    for (std::size_t stream = 0; stream < kSides; ++stream) fill_lane(stream);
+    move_watermarks(sides_);
+    follow_others();
+    fill_lanes();
   } catch (...) {
     roll_back();
     throw;
@@ -122,8 +117,8 @@ void SelectiveJoin::begin_refill(std::size_t stream, const ArrowSchema& schema, 
 void SelectiveJoin::begin_advance(std::size_t stream, Timestamp to) {
   change(Turn::kInOrder, [&] {
     Side& side = *sides_[stream];
+    if (to > side.newest) side.idle = false;
     side.newest = std::max(side.newest, to);
-    side.watermark = std::max(side.watermark, saturating_add(side.newest, -side.config.lateness.value_or(0)));
   });
 }
 
@@ -135,6 +130,10 @@ void SelectiveJoin::begin_finish() {
 
 void SelectiveJoin::begin_end(std::size_t stream) {
   change(Turn::kInOrder, [&] { sides_[stream]->ended = true; });
+}
+
+void SelectiveJoin::begin_poll() {
+  change(Turn::kInOrder, [] {});
 }
 
 void SelectiveJoin::take_batch(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array,
@@ -172,51 +171,134 @@ void SelectiveJoin::take_batch(std::size_t stream, const ArrowSchema& schema, co
   }
   terms_.append(stream, views, stage.columns, stage.joinable.at(first));
   stage.waiting.add(judged.in_time);
+  if (!judged.in_time.empty()) side.idle = false;
   side.counts.rows += rows;
   side.counts.late_rows += judged.late.size();
   side.counts.bad_rows += judged.bad.size();
   released_.late = std::move(judged.late);
 }
 
-// A row goes on once no older one of its stream can come. Without an `at` it arrived when it was that old.
-void SelectiveJoin::fill_lane(std::size_t stream) {
-  Side& side = *sides_[stream];
-  ReorderBuffer& waiting = side.stage.waiting;
-  while (!waiting.empty() && side.complete_to(waiting.front().ts, false)) {
-    const WaitingRow row = waiting.front();
-    const Timestamp released = saturating_add(row.ts, side.config.lateness.value_or(0));
-    const Timestamp given = stage_arrivals_[stream][row.row];
-    // Held and refilled rows go by a clock that their timestamps say nothing of.
-    const bool has_own_clock = turn_ == Turn::kHold || turn_ == Turn::kRefill;
-    const Timestamp arrival = has_own_clock ? given : std::max(released, given);
-    lanes_[stream]->take(side.stage, row.row, row.ts, arrival, stage_kinds_[stream][row.row], terms_);
-    waiting.take();
+// An idle stream brings nothing that arrives before what the others are known to bring.
+void SelectiveJoin::follow_others() {
+  for (std::size_t stream = 0; stream < kSides; ++stream) {
+    const Wide others = clock(1 - stream);
+    if (!sides_[stream]->idle || others > Wide{kMaxTimestamp}) continue;
+    const auto reached = static_cast<Timestamp>(others);
+    const Timestamp beyond =
+        sides_[1 - stream]->idle && reached > kMinTimestamp ? saturating_add(reached, 1) : reached;
+    lanes_[stream]->last_arrival = std::max(lanes_[stream]->last_arrival, beyond);
   }
+}
+
+void SelectiveJoin::fill_lanes() {
+  if (config_.in_time_order()) return fill_in_time_order();
+  for (std::size_t stream = 0; stream < kSides; ++stream) fill_lane(stream);
+}
+
+// A row goes on once no older one of its stream can come.
+void SelectiveJoin::fill_lane(std::size_t stream) {
+  const Side& side = *sides_[stream];
+  while (!side.stage.waiting.empty() && side.complete_to(side.stage.waiting.front().ts, false))
+    take_waiting(stream);
+}
+
+// A row goes on once nothing that comes before it, by (timestamp, stream), can still come; it arrives no
+// sooner than those.
+void SelectiveJoin::fill_in_time_order() {
+  for (;;) {
+    const ReorderBuffer& left = sides_[0]->stage.waiting;
+    const ReorderBuffer& right = sides_[1]->stage.waiting;
+    if (left.empty() && right.empty()) return;
+    const bool left_first = right.empty() || (!left.empty() && left.front().ts <= right.front().ts);
+    const std::size_t stream = left_first ? 0 : 1;
+    const Timestamp ts = (left_first ? left : right).front().ts;
+    if (!sides_[stream]->complete_to(ts, false) || !sides_[1 - stream]->complete_to(ts, stream == 1)) return;
+    take_waiting(stream);
+    const Timestamp arrival = lanes_[stream]->last_arrival;
+    lanes_[1 - stream]->last_arrival = std::max(lanes_[1 - stream]->last_arrival, arrival);
+  }
+}
+
+// Without an `at` a row arrived when it was as old as its stream's lateness.
+void SelectiveJoin::take_waiting(std::size_t stream) {
+  Side& side = *sides_[stream];
+  const WaitingRow row = side.stage.waiting.front();
+  const Duration lateness = side.lateness < kUnknownLateness ? side.lateness : 0;
+  Timestamp arrival = std::max(saturating_add(row.ts, lateness), stage_arrivals_[stream][row.row]);
+  // Held and refilled rows go by a clock that their timestamps say nothing of.
+  if (turn_ == Turn::kHold || turn_ == Turn::kRefill) arrival = stage_arrivals_[stream][row.row];
+  // A lateness that has moved releases rows that the other stream has not waited for: they arrive only now.
+  if (side.lateness != side.config.lateness.value_or(0) || side.lateness >= kUnknownLateness) {
+    arrival = std::max(arrival, before_[stream].newest);
+  }
+  lanes_[stream]->take(side.stage, row.row, row.ts, arrival, stage_kinds_[stream][row.row],
+                       static_cast<std::int64_t>(lanes_[1 - stream]->end()), terms_);
+  side.stage.waiting.take();
+}
+
+// --- a change ends
+// -----------------------------------------------------------------------------------------------
+
+// The first row of a window that a row still to be processed may meet.
+Seq SelectiveJoin::first_alive(std::size_t stream, Wide other_low) const {
+  const Window& window = sides_[stream]->window;
+  if (other_low > Wide{kMaxTimestamp}) return window.end();
+  const auto& count = config_.streams[stream].window_rows;
+  if (!count.has_value()) return bounds_.first_alive(window, stream, other_low);
+  const Lane& other = *lanes_[1 - stream];
+  const auto met =
+      other.head < other.end() ? static_cast<std::uint64_t>(other.met[other.head]) : lanes_[stream]->end();
+  if (met <= *count) return window.begin();
+  const SlidingArray<std::int64_t>& numbers = numbers_[stream];
+  const std::int64_t* first = numbers.at(numbers.begin());
+  const std::int64_t* alive =
+      std::lower_bound(first, numbers.at(numbers.end()), static_cast<std::int64_t>(met - *count));
+  const Seq fresh = config_.streams[stream].freshness.has_value() && other_low > Wide{kMinTimestamp}
+                        ? window.lower_bound(saturating_add(static_cast<Timestamp>(other_low),
+                                                            -*config_.streams[stream].freshness))
+                        : window.begin();
+  return std::max(fresh, numbers.begin() + static_cast<Seq>(alive - first));
 }
 
 void SelectiveJoin::commit(Released& out) {
   const std::array<Wide, kSides> lows = {low(0), low(1)};
   for (std::size_t stream = 0; stream < kSides; ++stream) {
     Side& side = *sides_[stream];
-    const bool none_to_come = lows[1 - stream] > Wide{kMaxTimestamp};
-    const Seq alive =
-        none_to_come ? side.window.end() : bounds_.first_alive(side.window, stream, lows[1 - stream]);
+    const Seq alive = first_alive(stream, lows[1 - stream]);
     if (scores_[stream]) scores_[stream]->forget_before(alive);
     side.expire_before(alive, terms_);
-    rings_[stream].drop_before(side.window.begin());
+    const Seq begin = side.window.begin();
+    rings_[stream].drop_before(begin);
+    drops_.drop_before(stream, begin);
+    if (counts_rows(stream)) numbers_[stream].drop_front_to(begin);
     lanes_[stream]->commit(terms_);
     side.stage.commit(terms_);
     stage_kinds_[stream].drop_front_to(side.stage.begin());
     stage_arrivals_[stream].drop_front_to(side.stage.begin());
-    const Wide oldest = none_to_come ? Wide{kMaxTimestamp} : bounds_.oldest_met(stream, lows[1 - stream]);
+    const Wide other_low = lows[1 - stream];
+    const Wide oldest =
+        other_low > Wide{kMaxTimestamp} ? Wide{kMaxTimestamp} : bounds_.oldest_met(stream, other_low);
     if (oldest > kMinTimestamp) {
       const auto time = static_cast<Timestamp>(std::min(oldest, Wide{kMaxTimestamp}));
       side.evicted.drop_before(time);
       side.thinned.drop_before(time);
     }
   }
+  release(out);
+}
+
+// No result still to come has a smaller timestamp than the first row that is still to be processed.
+void SelectiveJoin::release(Released& out) {
   out = std::move(released_);
   released_ = {};
+  if (!config_.ordered) return;
+  hold_.add(found_);
+  const Wide bound = std::min(low(0), low(1));
+  if (bound <= Wide{kMaxTimestamp}) {
+    hold_.release_before(static_cast<Timestamp>(bound), out);
+  } else {
+    hold_.release_all(out);
+  }
 }
 
 void SelectiveJoin::evict(std::size_t stream, std::size_t rows) {
@@ -226,6 +308,8 @@ void SelectiveJoin::evict(std::size_t stream, std::size_t rows) {
   if (scores_[stream]) scores_[stream]->forget_before(first);
   side.evict_before(first, terms_);
   rings_[stream].drop_before(side.window.begin());
+  drops_.drop_before(stream, side.window.begin());
+  if (counts_rows(stream)) numbers_[stream].drop_front_to(side.window.begin());
 }
 
 void SelectiveJoin::note_thinned(std::size_t stream, std::uint64_t rows, std::uint64_t kept, Timestamp first,
@@ -260,7 +344,7 @@ void SelectiveJoin::trim() {
 }
 
 std::size_t SelectiveJoin::waiting_bytes() const {
-  std::size_t total = 0;
+  std::size_t total = hold_.bytes();
   for (std::size_t stream = 0; stream < kSides; ++stream) {
     total += sides_[stream]->stage.bytes() + lanes_[stream]->bytes() + stage_kinds_[stream].bytes() +
              stage_arrivals_[stream].bytes();
@@ -275,6 +359,7 @@ void SelectiveJoin::roll_back() {
     if (scores_[stream]) scores_[stream]->take_back(before.window_end, before.scores_first);
     side.take_back(before.window_end, true, terms_);
     rings_[stream].truncate(before.window_end);
+    if (counts_rows(stream)) numbers_[stream].truncate_to(before.window_end);
     lanes_[stream]->roll_back(terms_);
     side.stage.roll_back(terms_);
     stage_kinds_[stream].truncate_to(before.stage_end);
@@ -282,8 +367,10 @@ void SelectiveJoin::roll_back() {
     side.watermark = before.watermark;
     side.newest = before.newest;
     side.ended = before.ended;
+    side.idle = before.idle;
     side.counts = before.counts;
   }
+  drops_.roll_back({before_[0].window_end, before_[1].window_end});
   server_ = small_before_.server;
   totals_ = small_before_.totals;
   period_ = small_before_.period;
@@ -291,431 +378,7 @@ void SelectiveJoin::roll_back() {
   rests_ = small_before_.rests;
   pending_ = {};
   released_ = {};
-}
-
-// --- the server
-// --------------------------------------------------------------------------------------------------
-
-double SelectiveJoin::seconds_at(Timestamp ts) const {
-  return static_cast<double>(Wide{ts} - Wide{server_.base}) * config_.seconds_per_tick;
-}
-
-// No row that is not in its lane yet will arrive before this.
-Wide SelectiveJoin::clock(std::size_t stream) const {
-  if (sides_[stream]->ended) return Wide{kMaxTimestamp} + 1;
-  return std::max(sides_[stream]->newest, lanes_[stream]->last_arrival);
-}
-
-bool SelectiveJoin::may_enter(std::size_t stream, Timestamp arrival) const {
-  if (!config_.synchronised || turn_ == Turn::kDrain) return true;
-  const std::size_t other = 1 - stream;
-  if (lanes_[other]->has_unentered()) return true;  // its next row is known, and comes later
-  return stream == 0 ? clock(other) >= Wide{arrival} : clock(other) > Wide{arrival};
-}
-
-// Rows that arrive while the server is busy must be known before it goes on.
-bool SelectiveJoin::may_start(double at_s) const {
-  if (!config_.synchronised || turn_ == Turn::kDrain) return true;
-  for (std::size_t stream = 0; stream < kSides; ++stream) {
-    if (sides_[stream]->ended) continue;
-    if (at_s > seconds_at(std::max(sides_[stream]->newest, lanes_[stream]->last_arrival))) return false;
-  }
-  return true;
-}
-
-// The stream whose waiting (or else not yet entered) row is the first by arrival.
-std::optional<std::size_t> SelectiveJoin::first_of(bool waiting) const {
-  std::optional<std::size_t> first;
-  Timestamp arrival = 0;
-  for (std::size_t stream = 0; stream < kSides; ++stream) {
-    const Lane& lane = *lanes_[stream];
-    if (waiting ? !lane.has_waiting() : !lane.has_unentered()) continue;
-    const Timestamp own = lane.arrivals[waiting ? lane.head : lane.entered];
-    if (!first.has_value() || own < arrival) {
-      first = stream;
-      arrival = own;
-    }
-  }
-  return first;
-}
-
-std::optional<SelectiveJoin::Event> SelectiveJoin::next_event() {
-  const std::optional<std::size_t> arriving = first_of(false);
-  const std::optional<std::size_t> waiting = first_of(true);
-  Timestamp arrival = 0;
-  if (arriving.has_value()) {
-    arrival = lanes_[*arriving]->arrivals[lanes_[*arriving]->entered];
-    if (!server_.has_begun && may_enter(*arriving, arrival)) {
-      server_.has_begun = true;
-      server_.base = arrival;
-      server_.control_s = config_.control_period_s;
-    }
-  }
-  if (waiting.has_value()) {
-    const Lane& lane = *lanes_[*waiting];
-    const double at_s = std::max(server_.free_s, seconds_at(lane.arrivals[lane.head]));
-    if (!arriving.has_value() || at_s <= seconds_at(arrival)) {
-      if (!may_start(at_s)) return std::nullopt;
-      return Event{*waiting, at_s, true};
-    }
-  }
-  if (!arriving.has_value() || !may_enter(*arriving, arrival)) return std::nullopt;
-  return Event{*arriving, seconds_at(arrival), false};
-}
-
-SelectiveJoin::Stop SelectiveJoin::run(std::size_t max_pairs, double max_units) {
-  if (turn_ == Turn::kHold) return Stop::kDone;
-  if (turn_ == Turn::kRefill) {
-    admit_all();
-    return Stop::kDone;
-  }
-  const double until = totals_.units + max_units;
-  for (;;) {
-    if (pending_.tags.size() >= max_pairs || totals_.units >= until) return Stop::kPause;
-    const std::optional<Event> event = next_event();
-    if (!event.has_value()) return Stop::kDone;
-    if (event->at_s >= server_.control_s) return Stop::kControl;
-    server_.now_s = std::max(server_.now_s, event->at_s);
-    if (event->is_start) {
-      start(*event);
-    } else {
-      enter(*event);
-    }
-  }
-}
-
-bool SelectiveJoin::coin(std::size_t stream, RowId row, std::uint64_t salt, double probability) const {
-  if (probability <= 0) return false;
-  if (probability >= 1) return true;
-  const RowId number = rows_before_[stream] + row;
-  const std::uint64_t mixed = hash_word(hash_word(config_.seed ^ salt) + hash_word(number * kSides + stream));
-  return static_cast<double>(hash_word(mixed ^ (mixed << 17)) >> 11) * 0x1p-53 < probability;
-}
-
-void SelectiveJoin::enter(const Event& event) {
-  Lane& lane = *lanes_[event.stream];
-  const RowId row = lane.row_ids[lane.entered];
-  // A micro-batch is its own buffer: where the guard makes probes free in time, nothing need be lost.
-  const bool is_bounded = turn_ != Turn::kDrain || !config_.guarded;
-  const bool overflows = is_bounded && lane.has_waiting() &&
-                         event.at_s - seconds_at(lane.arrivals[lane.head]) > config_.input_buffer_s;
-  const bool is_kept = !overflows && coin(event.stream, row, kDropSalt, plans_[event.stream].keep_share);
-  ++period_.directions[event.stream].arrived;
-  if (!is_kept) {
-    ++period_.directions[event.stream].dropped;
-    ++totals_.dropped[event.stream];
-  }
-  lane.enter(is_kept);
-}
-
-// All of its plan while the buffer is half empty, nothing when it is nearly full, and never more than half
-// the room.
-SelectiveJoin::Leave SelectiveJoin::guard(double waited_s) const {
-  if (!config_.guarded) return {1, HUGE_VAL, 1};
-  const double left_s = std::max(0.0, 0.9 * config_.input_buffer_s - waited_s - lag_s_);
-  const double share = std::min(1.0, left_s / (0.4 * config_.input_buffer_s));
-  const double fill = (waited_s + lag_s_) / config_.input_buffer_s;
-  return {share, left_s / 2 * config_.units_per_second,
-          share > 0 ? std::exp2(2 * (fill - kAimedFill)) / share : HUGE_VAL};
-}
-
-// An index has costs that few rows do not save; it is not held to cost more than looking at every row.
-double SelectiveJoin::units_per_row() const {
-  std::uint64_t decided = 0;
-  for (const DirectionCounts& direction : totals_.directions) decided += direction.done;
-  if (decided == 0) return config_.costs.comparison;
-  return std::min(totals_.units / whole_number(decided), config_.costs.comparison);
-}
-
-// A full probe must end before the buffer overflows with what arrives meanwhile.
-bool SelectiveJoin::may_be_full(std::size_t rows, double waited_s) const {
-  const double takes_s = whole_number(rows) * units_per_row() / config_.units_per_second;
-  return !config_.guarded || waited_s + lag_s_ + takes_s <= config_.input_buffer_s;
-}
-
-// The row at the head of a lane enters its window.
-Seq SelectiveJoin::admit(std::size_t stream) {
-  Side& side = *sides_[stream];
-  Lane& lane = *lanes_[stream];
-  Window& window = side.window;
-  const Seq from = lane.head;
-  const Seq row = window.end();
-  const Timestamp ts = lane.timestamps[from];
-  window.timestamps.push_back(ts);
-  window.joinable.push_back(lane.joinable[from]);
-  terms_.append_copy(lane.columns, from, window.columns);
-  side.add_row_id(lane.row_ids[from]);
-  side.index_from(row);
-  rings_[stream].append(ts, row);
-  if (scores_[stream]) scores_[stream]->append(row);
-  lane.leave();
-  return row;
-}
-
-void SelectiveJoin::admit_all() {
-  for (std::size_t stream = 0; stream < kSides; ++stream) {
-    Lane& lane = *lanes_[stream];
-    while (lane.has_unentered()) lane.enter(true);
-    while (lane.has_waiting()) admit(stream);
-  }
-}
-
-void SelectiveJoin::start(const Event& event) {
-  const std::size_t stream = event.stream;
-  const Lane& lane = *lanes_[stream];
-  const double waited_s = event.at_s - seconds_at(lane.arrivals[lane.head]);
-  const std::uint8_t type = lane.kinds[lane.head];
-  const double units = probe(stream, admit(stream), type, waited_s);
-  const double busy_s = units / config_.units_per_second;
-  server_.free_s = event.at_s + busy_s;
-  period_.busy_s += busy_s;
-  period_.units += units;
-  totals_.units += units;
-}
-
-// --- one probe
-// ---------------------------------------------------------------------------------------------------
-
-double SelectiveJoin::probe(std::size_t stream, Seq own_row, std::uint8_t type, double waited_s) {
-  const std::size_t other = 1 - stream;
-  const Window& own = sides_[stream]->window;
-  const Window& partners = sides_[other]->window;
-  DirectionPeriod& period = period_.directions[stream];
-  DirectionCounts& total = totals_.directions[stream];
-  const Timestamp ts = own.timestamps[own_row];
-  ++period.probes;
-  ++total.work.probes;
-  const TimeRange range = bounds_.range(stream, ts);
-  if (range.first > range.last) return 0;
-  const Seq lo = partners.lower_bound(range.first);
-  const Seq hi = partners.upper_bound(range.last);
-  if (scores_[other]) scores_[other]->forget_before(lo);
-  const Side& other_side = *sides_[other];
-  const double absent = other_side.evicted.count(range.first, range.last) +
-                        other_side.thinned.count(range.first, range.last);
-  const auto lost = static_cast<std::uint64_t>(absent + 0.5);
-  total.due += lost + (hi > lo ? hi - lo : 0);
-  total.lost += lost;
-  last_due_[stream] += lost + (hi > lo ? hi - lo : 0);
-  if (lo >= hi) return 0;
-  if (own.joinable[own_row] == 0) {
-    total.done += hi - lo;
-    return 0;
-  }
-  cells_.resize(config_.cells[other]);
-  rings_[other].cut(ts, lo, hi, cells_);
-  const std::size_t base = type * cells_.size();
-  for (std::size_t cell = 0; cell < cells_.size(); ++cell) {
-    period.tally.due[base + cell] += cells_[cell].size();
-    totals_.tallies[stream].due[base + cell] += cells_[cell].size();
-  }
-  const bool is_tossed = may_be_full(static_cast<std::size_t>(hi - lo), waited_s);
-  period.tossed += is_tossed ? 1 : 0;
-  const bool is_full = is_tossed && coin(stream, sides_[stream]->row_id(own_row), kFullProbeSalt,
-                                         plans_[stream].full_probe_share);
-  if (is_full) {
-    period.missed.push_back(0);
-    period.planned.push_back(0);
-    period.predicted.push_back(0);
-  }
-  ranges_.clear();
-  const Leave leave = guard(waited_s);
-  double units = 0;
-  if (leave.share <= 0) {
-    if (!is_full) return 0;
-  } else if (config_.scored && plans_[stream].threshold >= 0) {
-    units = plan_by_score(stream, own_row, leave, is_full);
-  } else {
-    plan_by_fraction(stream, type, leave);
-  }
-  join_ranges();
-  if (is_full) add_rest_of_window(lo, hi);
-  return units + search(stream, own_row, type, is_full);
-}
-
-// [Gedik] Alg. 3 lines 7-15, SPEC G12: a partial cell gives a slice whose start moves on from probe to probe.
-void SelectiveJoin::plan_by_fraction(std::size_t stream, std::uint8_t type, Leave leave) {
-  const DirectionPlan& plan = plans_[stream];
-  Rest& rest = rests_[stream];
-  double rows = 0;
-  for (const CellRows& cell : cells_) rows += whole_number(cell.size());
-  const double wanted = plan.fractions[type] * leave.share * rows + rest.allowance[type];
-  const double room = leave.units / std::max(units_per_row(), 1e-9);
-  auto left = static_cast<std::uint64_t>(std::min({wanted, rows, room}));
-  // What a full window could not take is not owed to the next probe.
-  rest.allowance[type] = std::min(wanted - whole_number(left), 1.0);
-  for (const std::uint32_t at : plan.order) {
-    const CellRows& cell = cells_[at];
-    if (left == 0) return;
-    if (cell.size() <= left) {
-      if (cell.size() > 0) ranges_.push_back({cell.lo, cell.hi, true});
-      left -= cell.size();
-      continue;
-    }
-    const Seq from = cell.lo + rest.rotation % cell.size();
-    const Seq first_part = std::min<Seq>(left, cell.hi - from);
-    ranges_.push_back({from, from + first_part, true});
-    if (first_part < left) ranges_.push_back({cell.lo, cell.lo + (left - first_part), true});
-    rest.rotation += left;
-    return;
-  }
-}
-
-double SelectiveJoin::cell_cost(std::size_t other, std::size_t cell, double expected) const {
-  const WorkCosts& costs = config_.costs;
-  switch (config_.streams[other].index) {
-    case IndexKind::kScan:
-      return whole_number(cells_[cell].size()) * costs.comparison;
-    case IndexKind::kHash:
-      return costs.lookup + expected * costs.comparison;
-    default:
-      return costs.lookup + cell_scores_[cell].postings * costs.posting + expected * costs.comparison;
-  }
-}
-
-// Returns: the units that scoring cost. A row that cannot pass in any cell is found out by one score.
-double SelectiveJoin::plan_by_score(std::size_t stream, Seq own_row, Leave leave, bool is_full) {
-  const std::size_t other = 1 - stream;
-  const Window& own = sides_[stream]->window;
-  const Timestamp ts = own.timestamps[own_row];
-  DirectionPeriod& period = period_.directions[stream];
-  const double threshold = plans_[stream].threshold * leave.price;
-  const bool is_scan = config_.streams[other].index == IndexKind::kScan;
-  double& predicted = is_full ? period.predicted.back() : period.predicted_missed;
-  double units = 0;
-  if (is_scan && threshold > 0) {
-    const double best = scores_[other]->best_share(own, own_row, stream == 0, ts) / config_.costs.comparison;
-    units += config_.costs.score;
-    if (best < threshold) {
-      double rows = 0;
-      for (const CellRows& cell : cells_) rows += whole_number(cell.size());
-      period.level_costs[level_of(best)] += rows * config_.costs.comparison;
-      predicted += rows * best * kMeanOfBest;
-      period_.score_units += units;
-      return units;
-    }
-  }
-  cell_scores_.resize(cells_.size());
-  scores_[other]->score(own, own_row, stream == 0, ts, cell_scores_);
-  for (std::size_t cell = 0; cell < cells_.size(); ++cell) {
-    if (cells_[cell].size() == 0) continue;
-    units += config_.costs.score;
-    const double expected = cell_scores_[cell].share * whole_number(cells_[cell].size());
-    const double cost = std::max(cell_cost(other, cell, expected), 1e-9);
-    const double score = expected / cost;
-    period.level_costs[level_of(score)] += cost;
-    if (score >= threshold && cost <= leave.units) {
-      leave.units -= cost;
-      ranges_.push_back({cells_[cell].lo, cells_[cell].hi, true});
-      period_.planned_units += cost;
-    } else {
-      predicted += expected;
-    }
-  }
-  period_.score_units += units;
-  return units;
-}
-
-// Ranges side by side become one, since an index looks its items up once per range.
-void SelectiveJoin::join_ranges() {
-  std::sort(ranges_.begin(), ranges_.end(), [](const Range& a, const Range& b) { return a.lo < b.lo; });
-  std::size_t kept = 0;
-  for (const Range& range : ranges_) {
-    if (kept > 0 && ranges_[kept - 1].hi == range.lo) {
-      ranges_[kept - 1].hi = range.hi;
-    } else {
-      ranges_[kept++] = range;
-    }
-  }
-  ranges_.resize(kept);
-}
-
-void SelectiveJoin::add_rest_of_window(Seq lo, Seq hi) {
-  const std::size_t planned = ranges_.size();
-  for (std::size_t at = 0; at <= planned; ++at) {
-    const Seq from = at == 0 ? lo : ranges_[at - 1].hi;
-    const Seq to = at == planned ? hi : ranges_[at].lo;
-    if (from < to) ranges_.push_back({from, to, false});
-  }
-}
-
-void SelectiveJoin::tally_ranges(std::size_t stream, std::uint8_t type, bool is_full) {
-  CellTally& period = period_.directions[stream].tally;
-  CellTally& total = totals_.tallies[stream];
-  const std::size_t base = type * cells_.size();
-  for (const Range& range : ranges_) {
-    totals_.directions[stream].done += range.hi - range.lo;
-    for (std::size_t cell = 0; cell < cells_.size(); ++cell) {
-      const Seq lo = std::max(range.lo, cells_[cell].lo);
-      const Seq hi = std::min(range.hi, cells_[cell].hi);
-      if (lo >= hi) continue;
-      period.comparisons[base + cell] += hi - lo;
-      total.comparisons[base + cell] += hi - lo;
-      if (!is_full) continue;
-      period.full_comparisons[base + cell] += hi - lo;
-      total.full_comparisons[base + cell] += hi - lo;
-    }
-  }
-}
-
-double SelectiveJoin::search(std::size_t stream, Seq own_row, std::uint8_t type, bool is_full) {
-  if (ranges_.empty()) return 0;
-  const std::size_t other = 1 - stream;
-  const Window& own = sides_[stream]->window;
-  tally_ranges(stream, type, is_full);
-  request_rows_.assign(ranges_.size(), own_row);
-  request_lo_.clear();
-  request_hi_.clear();
-  request_found_.assign(ranges_.size(), 0);
-  for (const Range& range : ranges_) {
-    request_lo_.push_back(range.lo);
-    request_hi_.push_back(range.hi);
-  }
-  found_.own.clear();
-  found_.other.clear();
-  ProbeRun run;
-  run.own = &own;
-  run.own_is_left = stream == 0;
-  run.rows = request_rows_.data();
-  run.requests = ranges_.size();
-  run.lo = request_lo_.data();
-  run.hi = request_hi_.data();
-  run.found = request_found_.data();
-  Work work;
-  sides_[other]->index->probe(run, found_, work);
-  if (terms_.size() > 1) work.comparisons += found_.size();
-  Work& total = totals_.directions[stream].work;
-  total.comparisons += work.comparisons;
-  total.postings += work.postings;
-  total.lookups += work.lookups;
-  keep_candidates(stream, type, is_full);
-  return config_.costs.of(work);
-}
-
-void SelectiveJoin::keep_candidates(std::size_t stream, std::uint8_t type, bool is_full) {
-  const std::size_t other = 1 - stream;
-  const Window& own = sides_[stream]->window;
-  const Window& partners = sides_[other]->window;
-  const auto full_probe =
-      static_cast<std::uint32_t>(is_full ? period_.directions[stream].missed.size() - 1 : 0);
-  std::size_t at = 0;
-  for (std::size_t request = 0; request < ranges_.size(); ++request) {
-    for (std::uint32_t count = 0; count < request_found_[request]; ++count, ++at) {
-      const Seq row = found_.other[at];
-      if (terms_.size() > 1 && !terms_.satisfies_from(1, own, found_.own[at], partners, row, stream == 0))
-        continue;
-      // Cells run from the newest rows to the oldest.
-      const auto cell = std::partition_point(cells_.begin(), cells_.end(),
-                                             [row](const CellRows& rows) { return rows.lo > row; });
-      const RowId own_id = sides_[stream]->row_id(found_.own[at]);
-      const RowId other_id = sides_[other]->row_id(row);
-      pending_.left.push_back(stream == 0 ? own_id : other_id);
-      pending_.right.push_back(stream == 0 ? other_id : own_id);
-      pending_.tags.push_back({static_cast<std::uint32_t>(cell - cells_.begin()),
-                               static_cast<std::uint8_t>(stream), type, static_cast<std::uint8_t>(is_full),
-                               static_cast<std::uint8_t>(!ranges_[request].is_planned), full_probe});
-    }
-  }
+  found_.clear();
 }
 
 // --- candidates, periods, plans
@@ -730,14 +393,23 @@ void SelectiveJoin::accept(const bool* kept) {
     const std::size_t place = tag.type * std::size_t{config_.cells[1 - tag.stream]} + tag.cell;
     ++period.tally.matches[place];
     ++total.matches[place];
-    if (tag.is_full != 0) {
+    if (tag.sample != 0) {
       ++period.tally.full_matches[place];
       ++total.full_matches[place];
-      (tag.is_missed != 0 ? period.missed : period.planned)[tag.full_probe] += 1;
+      (tag.is_planned ? period.samples.known : period.samples.missed)[tag.sample - 1] += 1;
+    } else if (tag.is_incomplete && !config_.samples_cells) {
+      period.samples.others_known += 1;
     }
-    released_.left.push_back(pending_.left[at]);
-    released_.right.push_back(pending_.right[at]);
+    drops_.add_result(tag.stream, tag.own_row, tag.other_row);
     ++totals_.results;
+    if (config_.ordered) {
+      const Timestamp ts = std::max(sides_[tag.stream]->window.timestamps[tag.own_row],
+                                    sides_[1 - tag.stream]->window.timestamps[tag.other_row]);
+      found_.push_back({ts, pending_.left[at], pending_.right[at]});
+    } else {
+      released_.left.push_back(pending_.left[at]);
+      released_.right.push_back(pending_.right[at]);
+    }
   }
   pending_.left.clear();
   pending_.right.clear();
@@ -806,17 +478,27 @@ std::size_t SelectiveJoin::waiting(std::size_t stream) const {
 }
 
 std::size_t SelectiveJoin::bytes() const {
-  std::size_t total = terms_.bytes();
+  std::size_t total = terms_.bytes() + drops_.bytes() + hold_.bytes();
   for (std::size_t stream = 0; stream < kSides; ++stream) {
-    total += sides_[stream]->bytes() + lanes_[stream]->bytes() + stage_kinds_[stream].bytes() +
-             stage_arrivals_[stream].bytes();
+    total += sides_[stream]->bytes() + lanes_[stream]->bytes() + numbers_[stream].bytes() +
+             stage_kinds_[stream].bytes() + stage_arrivals_[stream].bytes();
     if (scores_[stream]) total += scores_[stream]->bytes();
   }
   return total;
 }
 
 RowId SelectiveJoin::first_needed(std::size_t stream) {
-  return lanes_[stream]->first_row(sides_[stream]->first_needed());
+  if (hold_.empty()) return lanes_[stream]->first_row(sides_[stream]->first_needed());
+  if (results() - results_at_look_[stream] >= hold_.size() / 2) look_for_needed(stream);
+  return needed_[stream];
+}
+
+// Held results name rows that may have left their window. A walk over them all is taken when as many have
+// been released; results found in between are made of rows that are in their windows now or come later.
+void SelectiveJoin::look_for_needed(std::size_t stream) {
+  results_at_look_[stream] = results();
+  const RowId row = lanes_[stream]->first_row(sides_[stream]->first_needed());
+  needed_[stream] = std::min(row, hold_.first_row(stream));
 }
 
 }  // namespace watersmeet

@@ -14,23 +14,26 @@ void Lane::for_each_array(Apply apply) {
   apply(joinable);
   apply(kinds);
   apply(row_ids);
-  apply(dropped_);
+  apply(met);
+  apply(weights);
   for (Column& column : columns) std::visit(apply, column);
 }
 
-void Lane::take(const Stage& stage, Seq row, Timestamp ts, Timestamp arrival, std::uint8_t kind, TermSet& terms) {
+void Lane::take(const Stage& stage, Seq row, Timestamp ts, Timestamp arrival, std::uint8_t kind,
+                std::int64_t before, TermSet& terms) {
   last_arrival = std::max(last_arrival, arrival);
   timestamps.push_back(ts);
   arrivals.push_back(last_arrival);
   joinable.push_back(stage.joinable[row]);
   kinds.push_back(kind);
   row_ids.push_back(stage.row_ids[row]);
-  dropped_.push_back(0);
+  met.push_back(before);
+  weights.push_back(1);
   terms.append_copy(stage.columns, row, columns);
 }
 
-void Lane::enter(bool is_kept) {
-  dropped_[entered] = is_kept ? 0 : 1;
+void Lane::enter(double weight) {
+  weights[entered] = weight;
   ++entered;
   skip_dropped();
 }
@@ -49,7 +52,7 @@ void Lane::roll_back(TermSet& terms) {
   head = before_.head;
   entered = before_.entered;
   last_arrival = before_.last_arrival;
-  for (Seq row = entered; row < end(); ++row) dropped_[row] = 0;
+  for (Seq row = entered; row < end(); ++row) weights[row] = 1;
 }
 
 void Lane::trim() {
@@ -62,8 +65,8 @@ RowId Lane::first_row(RowId otherwise) const {
 }
 
 std::size_t Lane::bytes() const {
-  std::size_t total = timestamps.bytes() + arrivals.bytes() + joinable.bytes() + kinds.bytes() + row_ids.bytes() +
-                      dropped_.bytes();
+  std::size_t total = timestamps.bytes() + arrivals.bytes() + joinable.bytes() + kinds.bytes() +
+                      row_ids.bytes() + met.bytes() + weights.bytes();
   for (const Column& column : columns) {
     total += std::visit([](const auto& values) { return values.bytes(); }, column);
   }
@@ -79,7 +82,8 @@ void Lane::save(ByteWriter& writer, const TermSet& terms) const {
   writer.put_sliding(joinable);
   writer.put_sliding(kinds);
   writer.put_sliding(row_ids);
-  writer.put_sliding(dropped_);
+  writer.put_sliding(met);
+  writer.put_sliding(weights);
   terms.save_columns(writer, columns);
 }
 
@@ -92,10 +96,13 @@ void Lane::load(ByteReader& reader, TermSet& terms) {
   reader.get_sliding(joinable);
   reader.get_sliding(kinds);
   reader.get_sliding(row_ids);
-  reader.get_sliding(dropped_);
-  const auto same = [this](const auto& array) { return array.begin() == begin() && array.size() == timestamps.size(); };
-  if (!same(arrivals) || !same(joinable) || !same(kinds) || !same(row_ids) || !same(dropped_) || head < begin() ||
-      entered < head || entered > end()) {
+  reader.get_sliding(met);
+  reader.get_sliding(weights);
+  const auto same = [this](const auto& array) {
+    return array.begin() == begin() && array.size() == timestamps.size();
+  };
+  if (!same(arrivals) || !same(joinable) || !same(kinds) || !same(row_ids) || !same(met) || !same(weights) ||
+      head < begin() || entered < head || entered > end()) {
     throw SnapshotError("snapshot: the columns of a queue differ in length");
   }
   terms.load_columns(reader, columns, begin(), timestamps.size());

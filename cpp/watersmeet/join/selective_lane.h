@@ -1,8 +1,7 @@
 // Rows of one stream on their way to the server, in the order in which they will be processed.
 //
-// A row is *known* once it is here, *entered* once its arrival has been judged (kept or dropped), and leaves when the
-// server starts it.
-// Invariants
+// A row is *known* once it is here, *entered* once its arrival has been judged (kept or dropped), and leaves
+// when the server starts it. Invariants
 //   (1) begin() <= head <= entered <= end(); rows [head, entered) that are not dropped wait for the server.
 //   (2) Timestamps and arrivals are non-decreasing.
 // Threads    one writer.
@@ -28,10 +27,12 @@ class Lane {
   [[nodiscard]] bool has_waiting() const { return head < entered; }
   [[nodiscard]] bool has_unentered() const { return entered < end(); }
 
-  // Takes a copy of a row of the stage; it arrived at `arrival`, or later if the row before it did.
-  void take(const Stage& stage, Seq row, Timestamp ts, Timestamp arrival, std::uint8_t kind, TermSet& terms);
-  // The next row enters the queue, or is dropped at its door.
-  void enter(bool is_kept);
+  // Takes a copy of a row of the stage; it arrived at `arrival`, or later if the row before it did. `met`:
+  // how many rows of the other stream come before it, where rows are processed in time order.
+  void take(const Stage& stage, Seq row, Timestamp ts, Timestamp arrival, std::uint8_t kind, std::int64_t met,
+            TermSet& terms);
+  // The next row enters the queue, standing for `weight` rows, or is dropped at its door (weight 0).
+  void enter(double weight);
   // The row at the head goes to the server.
   void leave() {
     ++head;
@@ -55,6 +56,8 @@ class Lane {
   SlidingArray<std::uint8_t> joinable;
   SlidingArray<std::uint8_t> kinds;
   SlidingArray<RowId> row_ids;
+  SlidingArray<std::int64_t> met;
+  SlidingArray<double> weights;  // 1 until the row enters; 0: dropped
   std::vector<Column> columns;
   Seq head = 0;
   Seq entered = 0;
@@ -62,12 +65,11 @@ class Lane {
 
  private:
   void skip_dropped() {
-    while (head < entered && dropped_[head] != 0) ++head;
+    while (head < entered && weights[head] == 0) ++head;
   }
   template <class Apply>
   void for_each_array(Apply apply);
 
-  SlidingArray<std::uint8_t> dropped_;
   struct {
     Seq head = 0;
     Seq entered = 0;

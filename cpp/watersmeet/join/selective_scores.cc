@@ -12,14 +12,25 @@ constexpr std::size_t kSteps = 16;  // of the coarse scale on which products are
 
 // Sums of fixed-point numbers do not depend on the order in which rows came and went.
 constexpr double kFixedPoint = 1 << 20;
-[[nodiscard]] double fixed(double value) { return std::nearbyint(std::clamp(value, -1e9, 1e9) * kFixedPoint); }
+[[nodiscard]] double fixed(double value) {
+  return std::nearbyint(std::clamp(value, -1e9, 1e9) * kFixedPoint);
+}
 
 }  // namespace
 
-CellScores::CellScores(const Term& term, const Window& window, const CellRing& ring, std::size_t cells)
-    : term_(term), window_(window), ring_(ring), slots_(std::bit_ceil(cells + 2)), rows_(slots_), norms_(slots_), cells_(cells) {}
+CellScores::CellScores(const Term& term, const Window& window, const SlidingArray<std::int64_t>& places,
+                       const CellRing& ring, std::size_t cells)
+    : term_(term),
+      window_(window),
+      places_(places),
+      ring_(ring),
+      slots_(std::bit_ceil(cells + 2)),
+      rows_(slots_),
+      norms_(slots_),
+      cells_(cells) {}
 
-// --- rows come and go --------------------------------------------------------------------------------------------
+// --- rows come and go
+// --------------------------------------------------------------------------------------------
 
 void CellScores::forget_before(Seq row) {
   for (; first_ < std::min(row, window_.end()); ++first_) add(first_, -1);
@@ -58,7 +69,7 @@ void CellScores::trim() {
 void CellScores::make_room(std::int64_t index) {
   newest_ = std::max(newest_, index);
   if (first_ >= window_.end()) return;
-  const std::int64_t oldest = ring_.index_of(window_.timestamps[first_]);
+  const std::int64_t oldest = ring_.index_of(places_[first_]);
   const auto reach = static_cast<std::uint64_t>(newest_ - oldest) + 1;
   if (reach <= slots_) return;
   const std::size_t before = slots_;
@@ -67,7 +78,8 @@ void CellScores::make_room(std::int64_t index) {
     std::vector<double> wider(values.size() / before * slots_);
     for (std::size_t base = 0; base < values.size() / before; ++base) {
       for (std::int64_t cell = oldest; cell < oldest + static_cast<std::int64_t>(before); ++cell) {
-        wider[base * slots_ + slot(cell)] = values[base * before + (static_cast<std::uint64_t>(cell) & (before - 1))];
+        wider[base * slots_ + slot(cell)] =
+            values[base * before + (static_cast<std::uint64_t>(cell) & (before - 1))];
       }
     }
     values = std::move(wider);
@@ -80,7 +92,7 @@ void CellScores::make_room(std::int64_t index) {
 
 void CellScores::add(Seq row, std::int64_t sign) {
   if (window_.joinable[row] == 0) return;
-  const std::int64_t index = ring_.index_of(window_.timestamps[row]);
+  const std::int64_t index = ring_.index_of(places_[row]);
   if (sign > 0) make_room(index);
   const std::size_t at = slot(index);
   const auto step = static_cast<double>(sign);
@@ -103,7 +115,8 @@ void CellScores::count_item(std::uint64_t item, std::size_t at, std::int64_t sig
   double* counters = counters_for(item, sign);
   const auto step = static_cast<double>(sign);
   counters[at] += step;
-  if (term_.is_weighted()) weights_[static_cast<std::size_t>(counters - counts_.data()) + at] += step * fixed(weight);
+  if (term_.is_weighted())
+    weights_[static_cast<std::size_t>(counters - counts_.data()) + at] += step * fixed(weight);
 }
 
 double* CellScores::counters_for(std::uint64_t item, std::int64_t sign) {
@@ -135,7 +148,8 @@ double* CellScores::counters_for(std::uint64_t item, std::int64_t sign) {
   return counts_.data() + place * slots_;
 }
 
-// --- scores ------------------------------------------------------------------------------------------------------
+// --- scores
+// ------------------------------------------------------------------------------------------------------
 
 const double* CellScores::counters(std::uint64_t item, const std::vector<double>& values) const {
   std::size_t place = static_cast<std::size_t>(item);
@@ -176,16 +190,18 @@ double CellScores::peak(Code item, std::int64_t now) {
   return peaks_[item];
 }
 
-double CellScores::best_share(const Window& own, Seq own_row, bool own_is_left, Timestamp ts) {
+double CellScores::best_share(const Window& own, Seq own_row, bool own_is_left, std::int64_t now) {
   if (term_.kind == TermKind::kEqual || term_.is_weighted() || cells_ < 4) return 1;
   const auto items = std::get<SetColumn>(own.columns[0]).set(own_row);
   const std::size_t need = needed(items.size(), own_is_left);
   if (need > items.size()) return 0;
-  const std::int64_t now = ring_.index_of(ts);
+  const std::int64_t newest = ring_.index_of(now);
   scratch_.assign(need + 1, 0);
   scratch_[0] = 1;
-  for (const Code item : items) {
-    const double present = peak(item, now);
+  peaks_of_probe_.clear();
+  for (const Code item : items) peaks_of_probe_.push_back(peak(item, newest));
+  std::sort(peaks_of_probe_.begin(), peaks_of_probe_.end());
+  for (const double present : peaks_of_probe_) {
     for (std::size_t shared = need; shared > 0; --shared) {
       scratch_[shared] += (scratch_[shared - 1] - (shared == need ? 0 : scratch_[shared])) * present;
     }
@@ -194,14 +210,16 @@ double CellScores::best_share(const Window& own, Seq own_row, bool own_is_left, 
   return scratch_[need];
 }
 
-void CellScores::score(const Window& own, Seq own_row, bool own_is_left, Timestamp ts, std::span<CellScore> out) {
+void CellScores::score(const Window& own, Seq own_row, bool own_is_left, std::int64_t now,
+                       std::span<CellScore> out) {
   std::fill(out.begin(), out.end(), CellScore{});
-  const std::int64_t now = ring_.index_of(ts);
-  if (const auto* keys = std::get_if<KeyColumn>(&own.columns[0])) return score_keys(keys->words[own_row], now, out);
+  const std::int64_t newest = ring_.index_of(now);
+  if (const auto* keys = std::get_if<KeyColumn>(&own.columns[0]))
+    return score_keys(keys->words[own_row], newest, out);
   const auto& sets = std::get<SetColumn>(own.columns[0]);
-  if (term_.is_weighted()) return score_weights(sets, own_row, now, out);
+  if (term_.is_weighted()) return score_weights(sets, own_row, newest, out);
   const auto items = sets.set(own_row);
-  score_sets(items, needed(items.size(), own_is_left), now, out);
+  score_sets(items, needed(items.size(), own_is_left), newest, out);
 }
 
 void CellScores::score_keys(std::uint64_t word, std::int64_t now, std::span<CellScore> out) {
@@ -213,16 +231,40 @@ void CellScores::score_keys(std::uint64_t word, std::int64_t now, std::span<Cell
   }
 }
 
-// The recurrence P(t of the first k items) = P(t of k - 1) (1 - p) + P(t - 1 of k - 1) p, tail kept at `need`.
-void CellScores::score_sets(std::span<const Code> items, std::size_t need, std::int64_t now, std::span<CellScore> out) {
+// Codes are given to items in the order in which they come, so the order of a set's items depends on
+// batching, and with it how sums are rounded. The order of what the window holds of them does not.
+void CellScores::find_items(std::span<const Code> items, std::span<const double> weights, std::int64_t now,
+                            std::size_t cells) {
+  items_.clear();
+  for (std::size_t place = 0; place < items.size(); ++place) {
+    const double* counts = counters(items[place], counts_);
+    if (counts != nullptr) items_.push_back({counts, weights.empty() ? 0.0 : weights[place]});
+  }
+  std::sort(items_.begin(), items_.end(), [&](const HeldItem& a, const HeldItem& b) {
+    if (a.weight != b.weight) return a.weight < b.weight;
+    for (std::size_t cell = 0; cell < cells; ++cell) {
+      const std::size_t at = slot(now - static_cast<std::int64_t>(cell));
+      if (a.counts[at] != b.counts[at]) return a.counts[at] < b.counts[at];
+      if (!term_.is_weighted()) continue;
+      const double own = weights_[static_cast<std::size_t>(a.counts - counts_.data()) + at];
+      const double other = weights_[static_cast<std::size_t>(b.counts - counts_.data()) + at];
+      if (own != other) return own < other;
+    }
+    return false;
+  });
+}
+
+// The recurrence P(t of the first k items) = P(t of k - 1) (1 - p) + P(t - 1 of k - 1) p, tail kept at
+// `need`.
+void CellScores::score_sets(std::span<const Code> items, std::size_t need, std::int64_t now,
+                            std::span<CellScore> out) {
   const std::size_t cells = out.size();
   if (need > items.size()) return;
   scratch_.assign((need + 2) * cells, 0);
   double* present = scratch_.data() + (need + 1) * cells;
   std::fill_n(scratch_.data(), cells, 1.0);
-  for (const Code item : items) {
-    const double* counts = counters(item, counts_);
-    if (counts == nullptr) continue;
+  find_items(items, {}, now, cells);
+  for (const auto& [counts, weight] : items_) {
     for (std::size_t cell = 0; cell < cells; ++cell) {
       const std::size_t at = slot(now - static_cast<std::int64_t>(cell));
       present[cell] = rows_[at] > 0 ? counts[at] / rows_[at] : 0;
@@ -243,22 +285,23 @@ void CellScores::score_sets(std::span<const Code> items, std::size_t need, std::
   for (std::size_t cell = 0; cell < cells; ++cell) out[cell].share = scratch_[need * cells + cell];
 }
 
-void CellScores::score_weights(const SetColumn& own, Seq own_row, std::int64_t now, std::span<CellScore> out) {
-  const auto items = own.set(own_row);
-  const auto item_weights = own.set_weights(own_row);
+void CellScores::score_weights(const SetColumn& own, Seq own_row, std::int64_t now,
+                               std::span<CellScore> out) {
+  find_items(own.set(own_row), own.set_weights(own_row), now, out.size());
   for (std::size_t cell = 0; cell < out.size(); ++cell) {
     const std::size_t at = slot(now - static_cast<std::int64_t>(cell));
     if (rows_[at] <= 0) continue;
     double goal = term_.at_least;
-    if (term_.kind == TermKind::kCosine) goal *= std::sqrt(own.squares[own_row]) * norms_[at] / kFixedPoint / rows_[at];
+    if (term_.kind == TermKind::kCosine)
+      goal *= std::sqrt(own.squares[own_row]) * norms_[at] / kFixedPoint / rows_[at];
     std::array<double, kSteps + 1> sums = {1.0};
-    for (std::size_t place = 0; place < items.size(); ++place) {
-      const double* counts = counters(items[place], counts_);
-      if (counts == nullptr || counts[at] <= 0) continue;
+    for (const auto& [counts, weight] : items_) {
+      if (counts[at] <= 0) continue;
       out[cell].postings += counts[at];
       const double sum = weights_[static_cast<std::size_t>(counts - counts_.data()) + at] / kFixedPoint;
-      const double product = item_weights[place] * sum / counts[at];
-      const double steps = goal > 0 ? std::clamp(product / goal * kSteps, 0.0, double{kSteps}) : double{kSteps};
+      const double product = weight * sum / counts[at];
+      const double steps =
+          goal > 0 ? std::clamp(product / goal * kSteps, 0.0, double{kSteps}) : double{kSteps};
       const auto step = static_cast<std::size_t>(std::lround(steps));
       if (step == 0) continue;
       const double present = counts[at] / rows_[at];

@@ -38,26 +38,31 @@ void get(ByteReader& reader, CellTally& tally) {
 
 void put(ByteWriter& writer, const DirectionPeriod& period) {
   put(writer, period.tally);
-  put(writer, period.missed);
-  put(writer, period.planned);
-  put(writer, period.predicted);
-  writer.put(period.predicted_missed);
+  put(writer, period.samples.known);
+  put(writer, period.samples.missed);
+  put(writer, period.samples.shares);
+  writer.put(period.samples.others);
+  writer.put(period.samples.others_known);
+  writer.put(period.samples.not_asked);
   put(writer, period.level_costs);
   writer.put(period.probes);
-  writer.put(period.tossed);
   writer.put(period.arrived);
   writer.put(period.dropped);
 }
 
 void get(ByteReader& reader, DirectionPeriod& period) {
   get(reader, period.tally);
-  period.missed = reader.get_array<double>();
-  period.planned = reader.get_array<double>();
-  period.predicted = reader.get_array<double>();
-  period.predicted_missed = reader.get<double>();
+  period.samples.known = reader.get_array<double>();
+  period.samples.missed = reader.get_array<double>();
+  period.samples.shares = reader.get_array<double>();
+  period.samples.others = reader.get<double>();
+  period.samples.others_known = reader.get<double>();
+  period.samples.not_asked = reader.get<double>();
+  if (period.samples.known.size() != period.samples.missed.size() ||
+      period.samples.known.size() != period.samples.shares.size())
+    throw SnapshotError("snapshot: samples differ in number");
   get(reader, period.level_costs);
   period.probes = reader.get<std::uint64_t>();
-  period.tossed = reader.get<std::uint64_t>();
   period.arrived = reader.get<std::uint64_t>();
   period.dropped = reader.get<std::uint64_t>();
 }
@@ -65,7 +70,7 @@ void get(ByteReader& reader, DirectionPeriod& period) {
 void put(ByteWriter& writer, const DirectionPlan& plan) {
   put(writer, plan.order);
   put(writer, plan.fractions);
-  writer.put(plan.full_probe_share);
+  writer.put(plan.sample_share);
   writer.put(plan.keep_share);
   writer.put(plan.threshold);
 }
@@ -74,7 +79,7 @@ void put(ByteWriter& writer, const DirectionPlan& plan) {
   DirectionPlan plan;
   plan.order = reader.get_array<std::uint32_t>();
   plan.fractions = reader.get_array<double>();
-  plan.full_probe_share = reader.get<double>();
+  plan.sample_share = reader.get<double>();
   plan.keep_share = reader.get<double>();
   plan.threshold = reader.get<double>();
   return plan;
@@ -88,6 +93,8 @@ void SelectiveJoin::save_course(ByteWriter& writer) const {
   writer.put(server_.free_s);
   writer.put(server_.now_s);
   writer.put(server_.control_s);
+  writer.put(server_.gap_s);
+  writer.put(server_.entered_s);
   writer.put(totals_.results);
   writer.put(totals_.units);
   for (const double value : {period_.begin_s, period_.elapsed_s, period_.busy_s, period_.units,
@@ -104,7 +111,11 @@ void SelectiveJoin::save_course(ByteWriter& writer) const {
     put(writer, plans_[stream]);
     put(writer, rests_[stream].allowance);
     writer.put(rests_[stream].rotation);
+    writer.put(rests_[stream].samples);
+    writer.put(rests_[stream].hazard);
+    writer.put(rests_[stream].door);
   }
+  drops_.save_sums(writer);
 }
 
 void SelectiveJoin::load_course(ByteReader& reader) {
@@ -113,6 +124,8 @@ void SelectiveJoin::load_course(ByteReader& reader) {
   server_.free_s = reader.get<double>();
   server_.now_s = reader.get<double>();
   server_.control_s = reader.get<double>();
+  server_.gap_s = reader.get<double>();
+  server_.entered_s = reader.get<double>();
   totals_.results = reader.get<std::uint64_t>();
   totals_.units = reader.get<double>();
   for (double* value : {&period_.begin_s, &period_.elapsed_s, &period_.busy_s, &period_.units,
@@ -129,13 +142,20 @@ void SelectiveJoin::load_course(ByteReader& reader) {
     set_plan(stream, get_plan(reader));
     get(reader, rests_[stream].allowance);
     rests_[stream].rotation = reader.get<std::uint64_t>();
+    rests_[stream].samples = reader.get<std::uint64_t>();
+    rests_[stream].hazard = reader.get<double>();
+    rests_[stream].door = reader.get<Door>();
   }
+  drops_.load_sums(reader);
 }
 
 void SelectiveJoin::save(ByteWriter& writer) const {
   save_course(writer);
   terms_.save(writer);
   for (std::size_t stream = 0; stream < kSides; ++stream) {
+    writer.put(needed_[stream]);
+    writer.put(results_at_look_[stream]);
+    writer.put_sliding(numbers_[stream]);
     sides_[stream]->save(writer, terms_);
     lanes_[stream]->save(writer, terms_);
     rings_[stream].save(writer);
@@ -143,12 +163,17 @@ void SelectiveJoin::save(ByteWriter& writer) const {
     writer.put_sliding(stage_arrivals_[stream]);
     writer.put(scores_[stream] ? scores_[stream]->first() : Seq{0});
   }
+  drops_.save(writer);
+  hold_.save(writer);
 }
 
 void SelectiveJoin::load(ByteReader& reader) {
   load_course(reader);
   terms_.load(reader);
   for (std::size_t stream = 0; stream < kSides; ++stream) {
+    needed_[stream] = reader.get<RowId>();
+    results_at_look_[stream] = reader.get<std::uint64_t>();
+    reader.get_sliding(numbers_[stream]);
     Side& side = *sides_[stream];
     side.load(reader, terms_);
     rows_before_[stream] -= side.counts.rows;
@@ -160,8 +185,13 @@ void SelectiveJoin::load(ByteReader& reader) {
     if (stage_kinds_[stream].end() != side.stage.end() || stage_arrivals_[stream].end() != side.stage.end()) {
       throw SnapshotError("snapshot: waiting rows and their arrivals differ");
     }
+    if (counts_rows(stream) && numbers_[stream].size() != side.window.size()) {
+      throw SnapshotError("snapshot: a window's rows and their numbers differ");
+    }
     if (scores_[stream]) scores_[stream]->reset(std::max(first, side.window.begin()));
   }
+  drops_.load(reader);
+  hold_.load(reader);
   terms_.finish_load();
   reader.expect_end();
 }

@@ -6,6 +6,7 @@
 
 #include "watersmeet/base/errors.h"
 #include "watersmeet/join/arrival.h"
+#include "watersmeet/join/watermarks.h"
 
 namespace watersmeet {
 namespace {
@@ -227,26 +228,7 @@ void TwoWayJoin::take_staged(std::size_t stream, const ArrowView& times,
   bad_stream_ = stream;
 }
 
-// Each stream is complete up to its lateness behind its newest row or promise; an idle one as far as those
-// that are not. When nobody else is there to follow, what has come is all there is.
-void TwoWayJoin::move_watermarks() {
-  Timestamp followed = kMaxTimestamp;
-  Timestamp newest = kMinTimestamp;
-  bool any_live = false;
-  for (const auto& side : sides_) {
-    if (side->newest > kMinTimestamp) {
-      side->watermark = std::max(side->watermark, saturating_add(side->newest, -side->lateness));
-    }
-    newest = std::max(newest, side->newest);
-    if (side->ended || side->idle) continue;
-    any_live = true;
-    followed = std::min(followed, side->watermark);
-  }
-  if (!any_live) followed = newest == kMinTimestamp ? kMinTimestamp : saturating_add(newest, 1);
-  for (const auto& side : sides_) {
-    if (side->idle) side->watermark = std::max(side->watermark, followed);
-  }
-}
+void TwoWayJoin::move_watermarks() { watersmeet::move_watermarks(sides_); }
 
 // --- rows enter their windows --------------------------------------------------------------------
 

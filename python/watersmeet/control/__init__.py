@@ -52,6 +52,7 @@ from watersmeet.control.rate import (
 from watersmeet.control.recall import (
     Missed,
     RecallEstimate,
+    Survived,
     estimate_recall,
     missed_by_cells,
     missed_by_samples,
@@ -91,6 +92,7 @@ __all__ = [
     "SlackRule",
     "SlackState",
     "StreamClock",
+    "Survived",
     "TimeState",
     "TokenBucket",
     "TypeWorth",

@@ -5,7 +5,7 @@ knapsack.
 matches to comparisons are unbiased from selective probes too, as long as the choice depends on age and type
 only (SPEC G9), so every comparison teaches. One greedy knapsack over the cells of both windows and all
 types replaces Algorithms 2, 4 and 5. What is missing is sight of the cells that nobody visits: a small part
-of the budget goes into full probes (exploration), more of it for a while after a change was detected, and
+of the budget goes into samples of them (exploration), more of it for a while after a change was detected, and
 never none.
 """
 
@@ -28,7 +28,7 @@ __all__ = ["DensityRule", "DensityState", "adapt_density", "estimated_densities"
 class DensityRule:
     """Settings of the density policy.
 
-    `exploration` is the share of the budget for full probes in quiet times, `alarmed_exploration` after a
+    `exploration` is the share of the budget for samples in quiet times, `alarmed_exploration` after a
     change, from which it falls back with `calm_half_life_s`. `alarm` is how many standard deviations the
     misfit between counts and densities must exceed its usual size to count as a change; `forget` is the
     trust left in the past then.
@@ -45,9 +45,7 @@ class DensityRule:
     recent_half_life_s: float = 1.5
     doubt: float = 0.6  # standard errors of the recent counts within which the long memory is believed
     scatter: float = 3.0  # how much wider than by chance counts scatter
-    longest_unseen_s: float = (
-        30.0  # after this long without a full probe of a window, one is due whatever the budget
-    )
+    longest_unseen_s: float = 30.0  # after this long without a look at a cell, one is due
 
     def __post_init__(self) -> None:
         for name in (
@@ -69,15 +67,15 @@ class DensityRule:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DensityState:
-    """Faded counts per window, the present exploration, the usual misfit, seconds since each window's last
-    full probe.
+    """Faded counts per window, the present exploration, the usual misfit, seconds since each cell was last
+    looked at.
     """
 
     counts: tuple[CellCounts, CellCounts]
     recent: tuple[CellCounts, CellCounts]
     exploration: float
     usual_misfit: float = 1.0
-    unseen_s: tuple[float, float] = (0.0, 0.0)
+    unseen_s: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())
     changes: int = 0
 
     @classmethod
@@ -87,7 +85,12 @@ class DensityState:
         """Before the first row: nothing is known, so exploration starts as after a change."""
         rule = rule or DensityRule()
         first, second = (CellCounts.nothing(count, types=types) for count in cells)
-        return cls((first, second), (first, second), rule.alarmed_exploration)
+        return cls(
+            (first, second),
+            (first, second),
+            rule.alarmed_exploration,
+            unseen_s=((0.0,) * cells[0], (0.0,) * cells[1]),
+        )
 
 
 def adapt_density(
@@ -166,7 +169,7 @@ def _learn(
         _faded_sum(state.recent[1], lately, windows[1]),
     )
     unseen = [
-        0.0 if window.sampled.comparisons.sum() > 0.0 else waited + period_s
+        _still_unseen(waited, window, period_s)
         for window, waited in zip(windows, state.unseen_s, strict=True)
     ]
     return replace(
@@ -178,6 +181,14 @@ def _learn(
         unseen_s=(unseen[0], unseen[1]),
         changes=state.changes + int(changed),
     )
+
+
+def _still_unseen(
+    waited_s: tuple[float, ...], window: WindowStatistics, period_s: float
+) -> tuple[float, ...]:
+    """Seconds since a look at each cell; a cell with nothing to look at is not waited for."""
+    looked_at = (window.seen.comparisons.sum(axis=0) > 0.0) | (window.due.sum(axis=0) == 0.0)
+    return tuple(0.0 if seen else waited + period_s for seen, waited in zip(looked_at, waited_s, strict=True))
 
 
 def _faded_sum(counts: CellCounts, trust: float, window: WindowStatistics) -> CellCounts:
@@ -263,9 +274,10 @@ def _plan(
     return first, second
 
 
-def _urgency(waited_s: float, rule: DensityRule) -> float:
-    """1 in general; without bound once a window has gone unseen for too long, so that none starves (G10)."""
-    return 1.0 if waited_s < rule.longest_unseen_s else 2.0 ** min(60.0, waited_s / rule.longest_unseen_s)
+def _urgency(waited_s: tuple[float, ...], rule: DensityRule) -> float:
+    """1 in general; ever more once a cell has gone unseen for too long, so that none starves (SPEC G10)."""
+    longest_s = max(waited_s, default=0.0)
+    return 1.0 if longest_s < rule.longest_unseen_s else 2.0 ** min(60.0, longest_s / rule.longest_unseen_s)
 
 
 def _window_plan(

@@ -27,7 +27,7 @@ class GedikRule:
     """Window geometry and which adaptations run: a prefix of ("rate", "time", "direction")."""
 
     windows_s: tuple[float, float]
-    basic_window_s: float
+    basic_window_s: float | tuple[float, float]
     adapt: tuple[str, ...] = _STEPS
     sampling: float = 0.1  # gamma
     as_printed: bool = False  # Algorithm 5 without SPEC G4b's repair
@@ -36,7 +36,9 @@ class GedikRule:
         if not self.adapt or tuple(self.adapt) != _STEPS[: len(self.adapt)]:
             raise ConfigError(f"adapt={self.adapt!r}: expected a prefix of {_STEPS!r}, at least ('rate',)")
         share(self.sampling, argument="sampling")
-        above(self.basic_window_s, 0.0, argument="basic_window_s")
+        cells_s = self.basic_window_s if isinstance(self.basic_window_s, tuple) else (self.basic_window_s,)
+        for cell_s in cells_s:
+            above(cell_s, 0.0, argument="basic_window_s")
         for window_s in self.windows_s:
             above(window_s, 0.0, argument="windows_s")
 

@@ -1,9 +1,10 @@
 """How much of the full answer comes out: an unbiased estimate with a 95 % interval.
 
-Every probe is a full probe with a known probability. A full probe misses nothing and shows what its plan
-would have missed, so weighting that by the inverse probability (Horvitz and Thompson) estimates what all
-the other probes missed, whatever the policy looked at, content included. Results are counted, not
-estimated: only the missing part is uncertain, and with nothing shed the recall is exactly 1.
+What a plan leaves out is visited all the same with a known probability, as a whole (full probes) or cell by
+cell. Weighting what such samples show by the inverse probability (Horvitz and Thompson) estimates what was
+missed everywhere else, whatever the policy looked at, content included. Results are counted, not estimated:
+only the missing part is uncertain, and with nothing shed the recall is exactly 1. Rows dropped at the door
+are another loss, estimated in the same way from the rows that were kept (`Survived`).
 """
 
 from __future__ import annotations
@@ -18,7 +19,14 @@ import numpy as np
 from watersmeet.control._check import above, at_least, share
 from watersmeet.control.decision import CellCounts
 
-__all__ = ["Missed", "RecallEstimate", "estimate_recall", "missed_by_cells", "missed_by_samples"]
+__all__ = [
+    "Missed",
+    "RecallEstimate",
+    "Survived",
+    "estimate_recall",
+    "missed_by_cells",
+    "missed_by_samples",
+]
 
 _NORMAL_95 = 1.959964
 
@@ -57,6 +65,28 @@ class RecallEstimate:
     value: float
     low: float
     high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Survived:
+    """What dropped rows left of the answer: a share, and the standard error of its logarithm."""
+
+    share: float = 1.0
+    deviation: float = 0.0
+
+    def __post_init__(self) -> None:
+        share(self.share, argument="share")
+        at_least(self.deviation, 0.0, argument="deviation")
+
+    @classmethod
+    def of(cls, *, results: float, weighed: float, variance: float) -> Survived:
+        """From results and what they stand for: each pair the product of its rows' weights, 1 / probability.
+
+        Where nothing came out nothing is known.
+        """
+        if weighed <= 0.0:
+            return cls(1.0, 0.0)
+        return cls(min(1.0, results / weighed), math.sqrt(math.log1p(variance / weighed**2)))
 
 
 def missed_by_samples(
@@ -99,29 +129,41 @@ def missed_by_cells(
     return Missed(results, float((scale * found).sum()), variance, int(made.sum()), True, heaviest)
 
 
-def estimate_recall(parts: Iterable[Missed], *, dropped_shares: Iterable[float] = ()) -> RecallEstimate:
+def estimate_recall(
+    parts: Iterable[Missed], *, dropped_shares: Iterable[float] = (), survived: Survived | None = None
+) -> RecallEstimate:
     """The recall of all parts together.
 
-    `dropped_shares`: per stream, the share of its rows lost before the window (input buffer overflow). A
-    pair is lost with either member, so what is left of the full answer is the product of what is left of
-    each stream.
+    `dropped_shares`: per stream, the share of its rows lost before the window (input buffer overflow), where
+    no more is known. A pair is lost with either member, so what is left of the full answer is the product of
+    what is left of each stream. `survived` says it better, with its own uncertainty.
 
     The interval is normal on the logarithm of the missed matches, which are positive and skewed; where none
     was seen in the samples the bound is that of the rule of three.
     """
     total = reduce(Missed.plus, parts, Missed())
-    survived = math.prod(1.0 - share(value, argument="dropped_shares") for value in dropped_shares)
-    if survived == 0.0:
+    kept = math.prod(1.0 - share(value, argument="dropped_shares") for value in dropped_shares)
+    left = Survived(kept) if survived is None else survived
+    if left.share == 0.0:
         return RecallEstimate(0.0, 0.0, 0.0)
     if not total.shed:
-        return RecallEstimate(survived, survived, survived)
-    if total.samples == 0 or math.isinf(total.heaviest):
-        return RecallEstimate(survived * _recall(total.results, total.missed), 0.0, survived)
-    least, most = _interval(total)
+        return _scaled(left, RecallEstimate(1.0, 1.0, 1.0))
     value = _recall(total.results, total.missed)
-    return RecallEstimate(
-        survived * value, survived * _recall(total.results, most), survived * _recall(total.results, least)
-    )
+    if total.samples == 0 or math.isinf(total.heaviest):
+        return _scaled(left, RecallEstimate(value, 0.0, 1.0))
+    least, most = _interval(total)
+    return _scaled(left, RecallEstimate(value, _recall(total.results, most), _recall(total.results, least)))
+
+
+def _scaled(left: Survived, inside: RecallEstimate) -> RecallEstimate:
+    """Two losses, one after the other: shares multiply, errors of their logarithms add squared."""
+    if left.deviation == 0.0 or inside.value == 0.0:
+        return RecallEstimate(left.share * inside.value, left.share * inside.low, left.share * inside.high)
+    reach = _NORMAL_95 * left.deviation
+    down = math.hypot(reach, math.log(inside.value / inside.low)) if inside.low > 0.0 else math.inf
+    up = math.hypot(reach, math.log(inside.high / inside.value))
+    value = left.share * inside.value
+    return RecallEstimate(value, value * math.exp(-down), min(1.0, value * math.exp(up)))
 
 
 def _interval(total: Missed) -> tuple[float, float]:

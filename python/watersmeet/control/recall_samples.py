@@ -1,22 +1,25 @@
-"""What full probes show of the misses of all others, sharpened by what is known of every probe.
+"""What samples show of the misses of all others, sharpened by what is known of every one.
 
-Of a full probe two numbers are known: how many matches its plan found, and how many it would have missed. Of
-every other probe only the first. The more a probe found, the more it missed, as a rule; so the misses of the
-others are read off a line through the full probes (the regression estimator of survey sampling), and only the
-scatter around that line is uncertain. Unbiased for large samples whatever the line: what it gets wrong on the
-full probes, weighted by their rarity, is added back.
+A *unit* is what can be sampled: an incomplete probe, or a piece of one, the part of one cell that its plan
+leaves out. Of a sampled unit two numbers are known: one that is known of every unit (what the plan found, or
+how many rows the piece has, or how many matches its score promises), and how many matches it would have
+missed. The more of the first, the more of the second, as a rule; so the misses of the others are read off a
+line through the samples (the regression estimator of survey sampling), and only the scatter around that line
+is uncertain. Unbiased for large samples whatever the line: what it gets wrong on the samples, weighted by
+their rarity, is added back.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from watersmeet.control._check import share
 from watersmeet.control.recall import Missed
+from watersmeet.errors import ConfigError
 
 __all__ = ["RecallSums", "missed_by_line", "with_period"]
 
@@ -25,9 +28,9 @@ _FEWEST_SAMPLES: Final = 3  # below, any share of the answer is possible
 
 @dataclass(frozen=True, slots=True)
 class RecallSums:
-    """Sums over periods. `others` and `others_known`: probes that were not full, and their known numbers.
+    """Sums over periods. `others` and `others_known`: units that were not sampled, and their known numbers.
 
-    The odds sums weigh full probes by (1 - p) / p, the spread sums by (1 - p) / p^2, p being the probability
+    The odds sums weigh samples by (1 - p) / p, the spread sums by (1 - p) / p^2, p being the probability
     with which they were chosen: of 1, the known number x, the missed number y, and of xx, xy, yy.
     """
 
@@ -36,9 +39,9 @@ class RecallSums:
     others_known: float = 0.0
     odds: tuple[float, float, float] = (0.0, 0.0, 0.0)
     spread: tuple[float, float, float, float, float, float] = (0.0,) * 6
+    spread_squared: float = 0.0  # of 1: few samples of great weight know their own scatter badly
     samples: int = 0
     shed: bool = False
-    blind: bool = False  # something was shed while nothing was sampled
     heaviest: float = 0.0
 
 
@@ -46,43 +49,47 @@ def with_period(
     sums: RecallSums,
     *,
     results: float,
-    shed: bool,
-    probes: float,
+    others: float,
     known: float,
     sampled_known: npt.ArrayLike,
     sampled_missed: npt.ArrayLike,
-    full_probe_share: float,
+    sampled_shares: npt.ArrayLike,
 ) -> RecallSums:
-    """The sums with one more period: `probes` and `known` speak of the probes that were not full."""
-    share(full_probe_share, argument="full_probe_share")
-    x = np.asarray(sampled_known, dtype=np.float64)
-    y = np.asarray(sampled_missed, dtype=np.float64)
-    if not shed or full_probe_share >= 1.0:
+    """The sums with one more period: `others` units were not sampled, `known` is their known number.
+
+    `sampled_shares` are the probabilities with which the samples were chosen. Without a single sample, what
+    was shed is judged by the samples of other periods.
+    """
+    x, y, chosen = (
+        np.asarray(values, dtype=np.float64) for values in (sampled_known, sampled_missed, sampled_shares)
+    )
+    if others + x.size == 0.0:
         return _plus(sums, results=results)
-    if full_probe_share == 0.0:
-        return _plus(sums, results=results, others=probes, known=known, blind=probes > 0.0)
-    odds = (1.0 - full_probe_share) / full_probe_share
-    spread = odds / full_probe_share
-    moments = (float(x.size), x.sum(), y.sum(), (x * x).sum(), (x * y).sum(), (y * y).sum())
+    if x.size == 0:
+        return _plus(sums, results=results, others=others, known=known, shed=True)
+    if not (chosen.min() > 0.0 and chosen.max() <= 1.0):
+        raise ConfigError(f"sampled_shares={chosen!r}: expected probabilities above 0, at most 1")
+    odds = (1.0 - chosen) / chosen
+    spread = odds / chosen
+    powers = (np.ones_like(x), x, y, x * x, x * y, y * y)
     return RecallSums(
         results=sums.results + results,
-        others=sums.others + probes,
+        others=sums.others + others,
         others_known=sums.others_known + known,
-        odds=_added3(sums.odds, [odds * float(value) for value in moments[:3]]),
-        spread=_added6(sums.spread, [spread * float(value) for value in moments]),
+        odds=_added3(sums.odds, [_sum(odds * power) for power in powers[:3]]),
+        spread=_added6(sums.spread, [_sum(spread * power) for power in powers]),
+        spread_squared=sums.spread_squared + _sum(spread * spread),
         samples=sums.samples + x.size,
         shed=True,
-        blind=sums.blind,
-        heaviest=max(sums.heaviest, odds),
+        heaviest=max(sums.heaviest, float(odds.max())),
     )
 
 
 def missed_by_line(sums: RecallSums) -> Missed:
     """Results, and the estimate of what the probes missed, with its variance."""
     if not sums.shed or sums.samples < _FEWEST_SAMPLES:
-        heaviest = float("inf") if sums.blind or sums.shed else 0.0
-        missed = max(0.0, sums.odds[2])
-        return Missed(sums.results, missed, shed=sums.shed or sums.blind, heaviest=heaviest)
+        heaviest = float("inf") if sums.shed else 0.0
+        return Missed(sums.results, max(0.0, sums.odds[2]), shed=sums.shed, heaviest=heaviest)
     one, x, y, xx, xy, yy = sums.spread
     across = one * xx - x * x
     slope = max(0.0, (one * xy - x * y) / across) if sums.samples > 2 and across > 1e-9 * one * xx else 0.0
@@ -91,11 +98,14 @@ def missed_by_line(sums: RecallSums) -> Missed:
     corrected = sums.odds[2] - slope * sums.odds[1] - height * sums.odds[0]
     line = slope * sums.others_known + height * sums.others
     missed = max(0.0, line + corrected)
-    return Missed(sums.results, missed, max(0.0, scatter), sums.samples, True, sums.heaviest)
+    worth = one * one / sums.spread_squared if sums.spread_squared > 0.0 else float(sums.samples)
+    samples = max(_FEWEST_SAMPLES, round(worth))  # so many samples of equal weight
+    fitted = scatter * samples / max(1, samples - 2)  # the line follows its own samples
+    return Missed(sums.results, missed, max(0.0, fitted), samples, True, sums.heaviest)
 
 
 def _plus(
-    sums: RecallSums, *, results: float, others: float = 0.0, known: float = 0.0, blind: bool = False
+    sums: RecallSums, *, results: float, others: float = 0.0, known: float = 0.0, shed: bool = False
 ) -> RecallSums:
     return RecallSums(
         results=sums.results + results,
@@ -103,11 +113,16 @@ def _plus(
         others_known=sums.others_known + known,
         odds=sums.odds,
         spread=sums.spread,
+        spread_squared=sums.spread_squared,
         samples=sums.samples,
-        shed=sums.shed,
-        blind=sums.blind or blind,
+        shed=sums.shed or shed,
         heaviest=sums.heaviest,
     )
+
+
+def _sum(values: npt.NDArray[np.float64]) -> float:
+    """Exact, so that it does not depend on where the array lies in memory."""
+    return math.fsum(values.tolist())
 
 
 def _added3(sums: tuple[float, float, float], more: list[float]) -> tuple[float, float, float]:

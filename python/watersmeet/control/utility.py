@@ -85,13 +85,16 @@ def allocate_by_utility(
     *,
     fraction: float,
     windows_s: tuple[float, float],
-    basic_window_s: float,
+    basic_window_s: float | tuple[float, float],
     densities: tuple[Sequence[float], Sequence[float]],
     utilities: tuple[Sequence[float], Sequence[float]],
     frequencies: tuple[Sequence[float], Sequence[float]],
     as_printed: bool = False,
 ) -> UtilityPlan:
     """[Gedik] Algorithm 5: the most utility from `fraction` of both windows' comparisons.
+
+    Windows and basic windows may be in any unit in which comparisons are counted alike: seconds, or, where a
+    window counts rows, comparisons per second; a pair gives each window its own basic window.
 
     `densities[i]` are window i's cells; `utilities[i][z]` is what a type-z row may expect from window i;
     `frequencies[i][z]` is the share of type z in stream i. A probe of window i comes from the *other*
@@ -101,9 +104,11 @@ def allocate_by_utility(
     only w / (w + b) of the budget, and a window is not charged beyond its whole (SPEC G4b).
     """
     share(fraction, argument="fraction")
-    above(basic_window_s, 0.0, argument="basic_window_s")
+    cells_s = basic_window_s if isinstance(basic_window_s, tuple) else (basic_window_s, basic_window_s)
+    for cell_s in cells_s:
+        above(cell_s, 0.0, argument="basic_window_s")
     _check_frequencies(frequencies, types=len(utilities[0]))
-    items = _Items.of(windows_s, basic_window_s, densities, utilities, frequencies)
+    items = _Items.of(windows_s, cells_s, densities, utilities, frequencies)
     order = np.lexsort((items.type, items.cell, items.window, -items.value))
     volumes = items.volumes(order, whole_cells=as_printed)
     budget = fraction * (windows_s[0] + windows_s[1])
@@ -152,7 +157,7 @@ class _Items:
     def of(
         cls,
         windows_s: tuple[float, float],
-        basic_window_s: float,
+        cells_s: tuple[float, float],
         densities: tuple[Sequence[float], Sequence[float]],
         utilities: tuple[Sequence[float], Sequence[float]],
         frequencies: tuple[Sequence[float], Sequence[float]],
@@ -167,7 +172,7 @@ class _Items:
             type_index, cell_index = np.indices(value.shape)
             spread = np.broadcast_to(weights[:, None], value.shape)
             parts = (
-                np.full(value.shape, window), cell_index, type_index, value, spread * basic_window_s,
+                np.full(value.shape, window), cell_index, type_index, value, spread * cells_s[window],
                 spread * windows_s[window], np.full(value.shape, 1.0 / density.size),
             )  # fmt: skip
             for column, part in zip(columns, parts, strict=True):

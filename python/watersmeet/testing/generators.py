@@ -144,13 +144,16 @@ def gedik_streams(
     shift: float | None = None,
     profile: Sequence[tuple[float, float]] | None = None,
     type_shares: Mapping[str, float] | None = None,
+    poisson: bool = False,
+    jump: tuple[float, float] | None = None,
 ) -> tuple[pa.Table, pa.Table]:
     """The two streams of [Gedik] VI: sets whose popular items drift in a cycle, the left stream shifted.
 
     Columns `ts` (timestamp in us, from 0) and `items` (list<int32>), and `type` when `type_shares` names
     types and their frequencies. `kappa` is the Zipf exponent of item popularity, `rate` rows per second (one,
     or one per stream), evenly spaced with phases 1/4 and 3/4. `profile` replaces `rate` and `seconds` by
-    stretches of (seconds, rate). `shift` is the left stream's lag behind the cycle, 5/8 of it unless given.
+    stretches of (seconds, rate). `shift` is the left stream's lag behind the cycle, 5/8 of it unless given;
+    `jump` is (second, shift from then on). `poisson` arrivals come at random instead of evenly.
 
     Resolves [Gedik]'s open points as SPEC G3 (which stream is shifted) and G13: a set has
     max(1, round(Normal)) distinct items, drawn by successive Zipf draws without replacement.
@@ -163,9 +166,14 @@ def gedik_streams(
     streams = []
     for own_rate, phase, own_lag in zip(rates, (0.25, 0.75), (lag, 0.0), strict=True):
         times_s = _arrivals(profile if profile is not None else [(seconds, own_rate)], phase)
+        if poisson:
+            times_s = _scattered(rng, times_s)
         sizes = np.maximum(1, np.rint(rng.normal(size_mean, size_deviation, len(times_s)))).astype(np.int64)
         sizes = np.minimum(sizes, domain)
-        most_popular = np.floor(domain * np.mod(times_s - own_lag, cycle) / cycle).astype(np.int64)
+        lags: Any = own_lag
+        if jump is not None and own_lag != 0.0:
+            lags = np.where(times_s < jump[0], own_lag, jump[1])
+        most_popular = np.floor(domain * np.mod(times_s - lags, cycle) / cycle).astype(np.int64)
         ranks = _zipf_sets(rng, sizes, domain=domain, kappa=kappa)
         items = (ranks + np.repeat(most_popular, sizes)) % domain
         columns: dict[str, Any] = {
@@ -192,6 +200,14 @@ def _arrivals(profile: Sequence[tuple[float, float]], phase: float) -> npt.NDArr
         stretches.append(start_s + (np.arange(count) + phase) / rate_per_s if count else np.empty(0))
         start_s += length_s
     return np.concatenate(stretches) if stretches else np.empty(0)
+
+
+def _scattered(rng: np.random.Generator, times_s: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """As many arrivals, at the moments of a Poisson process that has this many: uniform by rank."""
+    if not len(times_s):
+        return times_s
+    places = np.sort(rng.random(len(times_s))) * len(times_s)
+    return np.interp(places, np.arange(len(times_s)) + 0.5, times_s)
 
 
 def _zipf_sets(

@@ -85,8 +85,11 @@ def test_exploration_never_stops() -> None:
     assert min(plan.full_probe_share for plan in plans) > 0.0
 
 
-def test_window_that_goes_unseen_is_sampled_with_rising_urgency_until_it_is_seen() -> None:
-    blind = statistics([0.0] * CELLS, comparisons=0.0, sampled=0.0)
+def test_cell_that_goes_unseen_is_sampled_with_rising_urgency_until_it_is_seen() -> None:
+    looked_at = np.full(CELLS, 10.0)
+    looked_at[2] = 0.0
+    counts = CellCounts(looked_at, np.zeros(CELLS))
+    blind = WindowStatistics(counts, counts, np.full(CELLS, 100.0))
     state = unknown()
     shares = []
     for _ in range(2000):

@@ -111,7 +111,9 @@ def test_answer_is_the_same_for_any_batching_with_late_rows_and_arrivals() -> No
     runs = []
     for cuts in ([700], [1], [29]):
         join = join_of(on, shed=budget(100.0, "density"), index="scan", lateness="1s")
-        runs.append((fed(join, (left, right), cuts), join.metrics))
+        found, metrics = fed(join, (left, right), cuts), join.metrics
+        # When batches come decides how long results took, and nothing else.
+        runs.append((found, metrics.recall, metrics.directions, metrics.streams))
     assert runs[0] == runs[1] == runs[2]
     shifted = join_of(on, shed=budget(1e9, "density"), index="scan")
     pairs = []
@@ -171,7 +173,7 @@ def test_index_that_cannot_be_cut_by_time_does_not_starve() -> None:
             join.push("a", left.slice(start, 200)).num_rows + join.push("b", right.slice(start, 200)).num_rows
         )
         late += results if start > 1200 else 0
-    assert late > 5  # a probe costs all of its lists, however little of the window it may look at
+    assert late > 100
     assert max(max(d.plan_fractions.values()) for d in join.metrics.directions) > 0.01
 
 
@@ -242,11 +244,9 @@ def test_worth_more_is_shed_less() -> None:
     ("settings", "message"),
     [
         ({"how": "left"}, "how='left' with shed="),
-        ({"order": "sync-filter"}, "order='sync-filter' with shed="),
         ({"shed": wm.Shed(wm.per_batch("2s"))}, "Spark"),
         ({"shed": "fast"}, "shed='fast'"),
         ({"shed": wm.Shed(wm.comparisons(10), utility={"x": 1.0})}, "no type= column"),
-        ({"window": "100i"}, "a window of time is needed"),
         ({"basic_window": "1us"}, "basic windows"),
     ],
 )

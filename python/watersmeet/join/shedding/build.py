@@ -10,7 +10,7 @@ import pyarrow as pa
 from watersmeet._core import _native
 from watersmeet.control import BacklogRule, GedikRule, RateRule
 from watersmeet.errors import SchemaError
-from watersmeet.join.shedding.core import FIRST_FULL_PROBE_SHARE, SheddingCore
+from watersmeet.join.shedding.core import LEAST_SAMPLE_SHARE, SheddingCore
 from watersmeet.join.shedding.layout import Layout, chosen_policy, layout_of, type_codes
 from watersmeet.join.shedding.policies import (
     AutoPolicy,
@@ -52,15 +52,18 @@ def new_shedding_core(
         seconds_per_tick=layout.seconds_per_tick,
         units_per_second=math.inf if budget is None or config.metered else budget.per_second,
         costs=costs,
-        basic_span=layout.basic_ticks,
+        cell_spans=layout.cell_spans,
         cells=layout.geometry.cells,
         types=layout.geometry.types,
         input_buffer_s=shed.input_buffer.amount * 1e-9,
         control_period_s=layout.control_period_s,
-        synchronised=budget is not None or config.metered,
+        synchronised=budget is not None or config.metered or config.order == "sync-filter",
+        ordered=config.order is not None,
         guarded=policy != "random-drop" and (policy != "gedik" or shed.rate_control == "backlog"),
+        eases_door=policy == "random-drop",
         scored=policy in ("auto", "content"),
-        first_full_probe_share=FIRST_FULL_PROBE_SHARE,
+        samples_cells=policy != "gedik" or "time" not in shed.adapt,
+        least_sample_share=LEAST_SAMPLE_SHARE,
         seed=config.seed & (2**64 - 1),
     )
     return SheddingCore(
@@ -99,7 +102,7 @@ def _policy(
         return AutoPolicy(*both, score_units=score_cost * max(geometry.cells))
     if policy == "random-drop":
         return DropPolicy(geometry, pace)
-    rule = GedikRule(geometry.windows_s, geometry.basic_window_s, adapt=shed.adapt, sampling=shed.sampling)
+    rule = GedikRule(geometry.windows_s, geometry.basic_windows_s, adapt=shed.adapt, sampling=shed.sampling)
     return PublishedPolicy(
         geometry,
         rule,

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from watersmeet.control import estimate_recall
+from watersmeet.control import Survived, estimate_recall
 from watersmeet.control.recall_samples import RecallSums, missed_by_line, with_period
 from watersmeet.errors import SnapshotError
 from watersmeet.join.shedding.pace import Pace
@@ -21,9 +21,9 @@ from watersmeet.join.shedding.policies import PolicyState, SheddingPolicy
 from watersmeet.join.shedding.state import from_plain, to_plain
 from watersmeet.vocabulary import Estimate
 
-__all__ = ["FIRST_FULL_PROBE_SHARE", "SheddingCore"]
+__all__ = ["LEAST_SAMPLE_SHARE", "SheddingCore"]
 
-FIRST_FULL_PROBE_SHARE: Final = 0.02  # before the first plan
+LEAST_SAMPLE_SHARE: Final = 0.02  # of what is shed where the plan has no samples of its own
 
 Rows = npt.NDArray[np.int64]
 Keep = Callable[[Rows, Rows], npt.NDArray[np.bool_]]
@@ -105,6 +105,32 @@ class SheddingCore:
         """The server's speed from now on; the policy knows it at once."""
         self._native.set_speed(units_per_second)
         self._policy.state = _with_speed(self._policy.state, units_per_second)
+
+    def poll(self, keep: Keep | None) -> tuple[Rows, Rows]:
+        """As the exact core."""
+        return self._changed(  # type: ignore[no-any-return]
+            lambda: self._native.poll(keep=keep, control=self._control)
+        )
+
+    def set_idle(self, side: int, idle: bool) -> None:
+        """As the exact core."""
+        self._native.set_idle(side, idle)
+
+    def set_lateness(self, side: int, lateness: int) -> None:
+        """As the exact core."""
+        self._native.set_lateness(side, lateness)
+
+    def set_synchronised(self, synchronised: bool) -> None:
+        """As the exact core; a budget in stream time always processes rows in order of arrival."""
+        self._native.set_synchronised(synchronised)
+
+    def progress(self) -> Any:
+        """As the exact core."""
+        return self._native.progress()
+
+    def holds(self, left: int, right: int) -> bool:
+        """As the exact core."""
+        return bool(self._native.holds(left, right))
 
     def first_needed(self, side: int) -> int:
         """As the exact core."""
@@ -232,31 +258,32 @@ class SheddingCore:
 
     def _remember(self, counted: Mapping[str, Any]) -> None:
         """Add the period to the sums of the recall, each direction for itself."""
-        sums = []
-        for side, direction in enumerate(counted["directions"]):
-            plan = None if self._plans is None else self._plans[side]
-            could_be_full = direction["tossed"] / max(1, direction["probes"])
-            full_probe_share = (FIRST_FULL_PROBE_SHARE if plan is None else plan[2]) * could_be_full
-            sums.append(_with_direction(self._recall[side], direction, full_probe_share))
-        self._recall = (sums[0], sums[1])
+        first, second = (
+            _with_direction(sums, direction)
+            for sums, direction in zip(self._recall, counted["directions"], strict=True)
+        )
+        self._recall = (first, second)
 
     def _recalls(self, counted: Mapping[str, Any]) -> tuple[Estimate, Estimate, Estimate]:
         """Of both directions together, and of each; results of the period under way count as found."""
-        parts = []
-        for sums, tally in zip(self._recall, counted["tallies"], strict=True):
-            parts.append(missed_by_line(replace(sums, results=float(np.sum(tally["matches"])))))
-        dropped = [
-            stream["dropped_rows"] / stream["rows"] if stream["rows"] else 0.0
-            for stream in counted["streams"]
+        found = [float(np.sum(tally["matches"])) for tally in counted["tallies"]]
+        parts = [
+            missed_by_line(replace(sums, results=results))
+            for sums, results in zip(self._recall, found, strict=True)
         ]
-        estimates = [
-            estimate_recall(chosen, dropped_shares=dropped) for chosen in (parts, parts[:1], parts[1:])
+        weighed = counted["weighed"]
+        variance = counted["weighed_variance"]
+        both = Survived.of(results=sum(found), weighed=sum(weighed), variance=variance)
+        each = [
+            Survived(Survived.of(results=results, weighed=weight, variance=0.0).share, both.deviation)
+            for results, weight in zip(found, weighed, strict=True)
         ]
-        # Rows were not dropped evenly over time, so what the drops left of the answer is known only roughly.
-        rough = 1.5 if any(dropped) else 1.0
-        first, second, third = (
-            Estimate(one.value, one.low / rough, min(1.0, one.high * rough)) for one in estimates
+        estimates = (
+            estimate_recall(parts, survived=both),
+            estimate_recall(parts[:1], survived=each[0]),
+            estimate_recall(parts[1:], survived=each[1]),
         )
+        first, second, third = (Estimate(one.value, one.low, one.high) for one in estimates)
         return first, second, third
 
 
@@ -269,22 +296,18 @@ def _with_speed(state: PolicyState, units_per_s: float) -> PolicyState:
     )
 
 
-def _with_direction(sums: RecallSums, direction: Mapping[str, Any], full_probe_share: float) -> RecallSums:
-    matches = float(np.sum(direction["matches"]))
-    full = float(np.sum(direction["full_matches"]))
-    shed = float(np.sum(direction["due"])) > float(np.sum(direction["comparisons"]))
-    missed = np.asarray(direction["missed"])
-    predicted = np.asarray(direction["predicted"])
-    is_scored = direction["predicted_missed"] > 0.0 or bool(np.any(predicted > 0.0))
+def _with_direction(sums: RecallSums, direction: Mapping[str, Any]) -> RecallSums:
+    known, missed = np.asarray(direction["sample_known"]), np.asarray(direction["sample_missed"])
+    # Units that could not become samples are taken to be like those that could.
+    asked = 1.0 - direction["not_asked"] / max(1.0, direction["others"] + missed.size)
     return with_period(
         sums,
-        results=matches,
-        shed=shed,
-        probes=float(direction["probes"]) - missed.size,
-        known=float(direction["predicted_missed"]) if is_scored else matches - full,
-        sampled_known=predicted if is_scored else np.asarray(direction["planned"]),
+        results=float(np.sum(direction["matches"])),
+        others=float(direction["others"]),
+        known=float(direction["others_known"]),
+        sampled_known=known,
         sampled_missed=missed,
-        full_probe_share=full_probe_share,
+        sampled_shares=np.asarray(direction["sample_shares"]) * asked,
     )
 
 

@@ -16,17 +16,17 @@ from watersmeet.vocabulary.predicate import Band, Distance
 
 __all__ = ["Layout", "check_shed", "chosen_policy", "layout_of", "type_codes"]
 
-_CELLS: Final = 20  # of the longer window, where no basic window is given
+_CELLS: Final = 20  # of the longer window, where no basic window is given, and of one that counts rows
 _MOST_CELLS: Final = 4096
 _FINEST_PERIOD_S: Final = 1.0  # how often our own policies decide
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Ticks are the join's own unit of time."""
+    """Cells span ticks, the join's own unit of time, or rows where a window counts rows."""
 
     geometry: Geometry
-    basic_ticks: int
+    cell_spans: tuple[int, int]
     seconds_per_tick: float
     control_period_s: float
     rate_steps: int
@@ -45,14 +45,7 @@ def check_shed(config: JoinConfig, shed: Shed | None) -> None:
         raise ConfigError(
             "Shed(per_batch(...)): for micro-batches in Spark; expected 'cpu' or comparisons(n)"
         )
-    if config.order is not None:
-        raise ConfigError(f"order={config.order!r} with shed=: results leave as found; expected None")
     for stream in config.streams:
-        if stream.window is not None and stream.window.is_rows:
-            raise ConfigError(
-                f"Stream {stream.name!r}: window='{stream.window}' with shed=: a window of time is needed,"
-                " since plans go by age"
-            )
         if shed.utility is not None and stream.type is None:
             raise ConfigError(f"Shed(utility) given, but Stream {stream.name!r} has no type= column")
 
@@ -72,27 +65,34 @@ def layout_of(
 ) -> Layout:
     """Cells, periods and geometry; `bounds` are the lowest and highest ts_right - ts_left in ticks."""
     lower, upper = bounds
-    ages = (max(0, upper), max(0, -lower))  # of the oldest partner in the left and in the right window
+    counts = [None if s.window is None or not s.window.is_rows else s.window.amount for s in config.streams]
+    ages = [  # of the oldest partner in the left and in the right window
+        age if count is None else count
+        for age, count in zip((max(0, upper), max(0, -lower)), counts, strict=True)
+    ]
     basic = config.basic_window
-    basic_ticks = max(1, -(-max(ages) // _CELLS) if basic is None else basic.amount // unit_ns)
-    cells = tuple(1 + -(-age // basic_ticks) for age in ages)
+    longest = max((age for age, count in zip(ages, counts, strict=True) if count is None), default=0)
+    ticks = max(1, -(-longest // _CELLS) if basic is None else basic.amount // unit_ns)
+    spans = [ticks if count is None else max(1, -(-count // _CELLS)) for count in counts]
+    cells = [1 + -(-age // span) for age, span in zip(ages, spans, strict=True)]
     if max(cells) > _MOST_CELLS:
         raise ConfigError(
             f"basic_window={basic}: gives {max(cells)} basic windows; with shed= at most {_MOST_CELLS}"
         )
     tick_s = unit_ns * 1e-9
-    types = 1 if shed.utility is None else len(shed.utility) + 1
     geometry = Geometry(
         windows_s=(max(ages[0], 1) * tick_s, max(ages[1], 1) * tick_s),
-        basic_window_s=basic_ticks * tick_s,
+        basic_windows_s=(spans[0] * tick_s, spans[1] * tick_s),
         cells=(cells[0], cells[1]),
-        types=types,
+        types=1 if shed.utility is None else len(shed.utility) + 1,
+        counts_rows=any(count is not None for count in counts),
     )
+    cell_spans = (spans[0], spans[1])
     rate_ns, time_ns = shed.rate_period.amount, shed.time_period.amount
     if policy == "gedik":
         step_ns = math.gcd(rate_ns, time_ns)
-        return Layout(geometry, basic_ticks, tick_s, step_ns * 1e-9, rate_ns // step_ns, time_ns // step_ns)
-    return Layout(geometry, basic_ticks, tick_s, min(_FINEST_PERIOD_S, rate_ns * 1e-9), 1, 1)
+        return Layout(geometry, cell_spans, tick_s, step_ns * 1e-9, rate_ns // step_ns, time_ns // step_ns)
+    return Layout(geometry, cell_spans, tick_s, min(_FINEST_PERIOD_S, rate_ns * 1e-9), 1, 1)
 
 
 def type_codes(shed: Shed, column: Any) -> Any:

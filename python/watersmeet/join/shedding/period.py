@@ -18,7 +18,7 @@ from watersmeet.control import CellCounts, WindowPlan, WindowStatistics
 __all__ = ["NativePlan", "Period", "native_plans", "period_of"]
 
 Array: TypeAlias = npt.NDArray[np.float64]
-# order of cells, fraction by type, share of full probes, share of rows kept, least score
+# order of cells, fraction by type, share of samples, share of rows kept, least score
 NativePlan: TypeAlias = tuple[list[int], list[float], float, float, float]
 
 
@@ -112,12 +112,21 @@ def _window(direction: Mapping[str, Any], types: int, elapsed_s: float) -> Windo
 
 
 def native_plans(
-    plans: tuple[WindowPlan, WindowPlan], *, types: int, keep: float = 1.0, threshold: float = -1.0
+    plans: tuple[WindowPlan, WindowPlan],
+    *,
+    types: int,
+    keep: float = 1.0,
+    threshold: float = -1.0,
+    sample_share: float | None = None,
 ) -> tuple[NativePlan, NativePlan]:
-    """Plans by window as the core takes them, by direction; a negative threshold means no scores."""
+    """Plans by window as the core takes them, by direction; a negative threshold means no scores.
+
+    `sample_share` replaces that of the plans.
+    """
 
     def native(plan: WindowPlan) -> NativePlan:
         fractions = list(plan.fractions) if len(plan.fractions) == types else [plan.fraction] * types
-        return list(plan.order), fractions, plan.full_probe_share, keep, threshold
+        samples = plan.full_probe_share if sample_share is None else sample_share
+        return list(plan.order), fractions, samples, keep, threshold
 
     return native(plans[1]), native(plans[0])

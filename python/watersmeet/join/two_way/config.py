@@ -8,7 +8,6 @@ from typing import Any, Final, Literal, TypeAlias, cast
 
 from watersmeet.errors import ConfigError
 from watersmeet.vocabulary import (
-    Lateness,
     Order,
     Predicate,
     Shed,
@@ -237,12 +236,3 @@ def _refuse_what_is_to_come(config: JoinConfig) -> None:
     low, high = config.apart_ns
     if low is not None and high is not None and low > high:
         raise ConfigError("between, freshness: no pair is within between= and as fresh as the streams ask")
-    for stream in config.streams:
-        if config.shed is not None and stream.idle_timeout is not None:
-            raise ConfigError(
-                f"Stream {stream.name!r}: idle_timeout='{stream.idle_timeout}' with shed=: expected None"
-            )
-        if config.shed is not None and isinstance(stream.lateness, Lateness):
-            raise ConfigError(
-                f"Stream {stream.name!r}: lateness={stream.lateness!r} with shed=: expected a span"
-            )

@@ -65,7 +65,7 @@ class Engine:
         self.memory = None if limit is None else MemoryKeeper(limit, may_shrink=config.on_memory == "shrink")
         self.numberings = (Numbering(), Numbering())
         self.pace: Pace | None = None
-        if config.shed is None:  # a join under a budget keeps its own time
+        if not config.metered:  # micro-batches have a clock of their own
             self.pace = paced(
                 config.streams,
                 config.order,

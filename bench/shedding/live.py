@@ -1,0 +1,126 @@
+"""budget="cpu" against the real clock: lag, output against random drop, adaptation to a step, its own cost.
+
+    python bench/shedding/live.py [--seconds 30] [--overload 5]
+
+Shape: two streams of sets (kappa .8), windows of 20 s, scanned, overlap >= 3, pushed every 20 ms as they
+happen. The rate is set so that the full join takes `overload` times what this machine can do, measured first.
+The answer is checked to be part of the full one. Timings are this machine's: run it alone (`quiet`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+ROOT = Path(__file__).resolve().parents[2]
+for folder in (ROOT, ROOT / "python"):
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+
+import watersmeet as wm  # noqa: E402  the checkout has to be on the path first
+from bench.shedding.table import keys  # noqa: E402
+from watersmeet.testing import gedik_streams  # noqa: E402
+
+WINDOW_S, BATCH_S = 10.0, 0.02
+
+
+def news(**options: Any) -> wm.WindowJoin:
+    return wm.WindowJoin(
+        *(wm.Stream(name, window=WINDOW_S) for name in ("a", "b")),
+        on=wm.overlap("items", at_least=3),
+        basic_window="1s",
+        output="rows",
+        **options,
+    )
+
+
+def comparisons_per_second() -> float:
+    left, right = gedik_streams(1, 0.8, 2000.0, 12.0)
+    join = news(index="scan")
+    join.push("a", left)
+    begin = time.perf_counter()
+    join.push("b", right)
+    took_s = time.perf_counter() - begin
+    return join.metrics.directions[1].due / took_s
+
+
+def live(policy: str, streams: tuple[pa.Table, pa.Table]) -> tuple[pa.Table, list[Any], float, wm.WindowJoin]:
+    """Push rows as they happen; results, periods, and the share of the time that planning took."""
+    join = news(shed=wm.Shed("cpu", policy=policy), index="scan")  # type: ignore[arg-type]
+    for name, table in zip("ab", streams, strict=True):
+        join.push(name, table.slice(0, 0))
+    core = join._engine.setup.core
+    core.history = []
+    spent_s = 0.0
+    control = core._control
+
+    def timed(counted: Any) -> Any:
+        nonlocal spent_s
+        begin = time.perf_counter()
+        plans = control(counted)
+        spent_s += time.perf_counter() - begin
+        return plans
+
+    core._control = timed
+    times = [np.asarray(table["ts"].cast(pa.int64())) / 1e6 for table in streams]
+    outs, starts, origin = [], [0, 0], time.perf_counter()
+    end_s = max(t[-1] for t in times)
+    now_s = 0.0
+    while now_s < end_s:
+        now_s = time.perf_counter() - origin
+        ends = [int(np.searchsorted(t, now_s)) for t in times]
+        for side, name in enumerate("ab"):
+            if ends[side] > starts[side]:
+                outs.append(join.push(name, streams[side].slice(starts[side], ends[side] - starts[side])))
+        starts = ends
+        time.sleep(max(0.0, BATCH_S - (time.perf_counter() - origin - now_s)))
+    wall_s = time.perf_counter() - origin
+    outs.append(join.finish())
+    return pa.concat_tables(outs), core.history, spent_s / wall_s, join
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="shedding against the real clock")
+    parser.add_argument("--seconds", type=float, default=30.0)
+    parser.add_argument("--overload", type=float, default=5.0)
+    options = parser.parse_args(arguments)
+    speed = comparisons_per_second()
+    rate = float(np.sqrt(options.overload * speed / (2 * WINDOW_S)))
+    profile = [(options.seconds / 3, rate / 4), (options.seconds * 2 / 3, rate)]
+    print(f"{speed / 1e6:.0f} M comparisons/s; {rate / 4:.0f}, then {rate:.0f} rows/s and stream")
+    streams = gedik_streams(5, 0.8, profile=profile)
+    whole = news(index="inverted")
+    full = keys(pa.concat_tables([whole.push("a", streams[0]), whole.push("b", streams[1]), whole.finish()]))
+    step_s = options.seconds / 3
+    results: dict[str, int] = {}
+    print("policy       results  of full  recall (95 %)         max lag, at the end  back after  planning")
+    for policy in ("random-drop", "gedik", "density", "content"):
+        pairs, periods, planning, join = live(policy, streams)
+        assert np.isin(keys(pairs), full).all()
+        results[policy] = pairs.num_rows
+        lags = [(p["begin_s"] + p["elapsed_s"], p["lag_s"]) for p in periods]
+        late = [lag for at, lag in lags if at >= options.seconds - 10]
+        high = [at for at, lag in lags if at > step_s and lag > 1.0]
+        back_s = (max(high) if high else step_s) - step_s
+        recall = join.metrics.recall
+        print(
+            f"{policy:12} {pairs.num_rows:7d}  {pairs.num_rows / full.size:7.3f}"
+            f"  {recall.value:.3f} ({recall.low:.3f}-{recall.high:.3f})"
+            f"  {max(lag for _, lag in lags):10.2f} s {max(late, default=0.0):6.2f} s"
+            f"  {back_s:12.1f} s {100 * planning:12.2f} %",
+            flush=True,
+        )
+    for policy in ("gedik", "density", "content"):
+        print(f"{policy}: {results[policy] / max(1, results['random-drop']):.2f} times random-drop")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
