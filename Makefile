@@ -39,7 +39,7 @@ cpp_sources := $(shell find cpp third_party -type f \( -name '*.cc' -o -name '*.
 python_sources := $(shell find python -type f \( -name '*.py' -o -name '*.pyi' -o -name py.typed \) 2>/dev/null)
 format_sources = $(shell find cpp tests/cpp bench -type f \( -name '*.cc' -o -name '*.h' \) -not -path '*/.*' 2>/dev/null)
 
-.PHONY: help demo test test-cpp test-python test-spark test-spark-faults lint format bench bench-peers micro figures asan asan-python tsan fuzz soak \
+.PHONY: help demo test test-cpp test-python test-spark test-spark-faults lint format bench bench-peers micro figures asan asan-python tsan fuzz soak prove-order \
 	wheel stubs dev venv install build java clean
 
 help:  ## this list
@@ -123,6 +123,9 @@ fuzz:  ## every libFuzzer target for FUZZ_SECONDS (60)
 	@cmake --preset fuzz >/dev/null
 	@cmake --build --preset fuzz -j $(JOBS)
 	@tools/fuzz.sh $(FUZZ_SECONDS)
+
+prove-order: $(dev_stamp) $(installed_stamp)  ## ordered joins over random arrivals: 10^7 results, none lost, repeated or misplaced
+	@$(BIN)/python tools/prove_order.py
 
 soak: $(dev_stamp) $(installed_stamp)  ## a live join for SOAK_MINUTES (30): memory must stay level, answers exact
 	@$(BIN)/python tools/soak.py --minutes $(SOAK_MINUTES)

@@ -180,9 +180,9 @@ class Join {
     return pairs(run(keep, [&] { join_.begin_advance(checked(stream), to); }));
   }
 
-  py::tuple finish(const py::object& keep) {
+  py::tuple finish(const py::object& keep, std::optional<std::size_t> stream) {
     const Turn turn(busy_);
-    return pairs(run(keep, [&] { join_.begin_finish(); }));
+    return pairs(run(keep, [&] { stream.has_value() ? join_.begin_end(checked(*stream)) : join_.begin_finish(); }));
   }
 
   py::tuple poll(const py::object& keep) {
@@ -406,7 +406,7 @@ void bind_join(py::module_& module) {
       .def("push", &Join::push, py::arg("stream"), py::arg("batch"), py::arg("keep") = py::none())
       .def("refill", &Join::refill, py::arg("stream"), py::arg("batch"))
       .def("advance", &Join::advance, py::arg("stream"), py::arg("to"), py::arg("keep") = py::none())
-      .def("finish", &Join::finish, py::arg("keep") = py::none())
+      .def("finish", &Join::finish, py::arg("keep") = py::none(), py::arg("stream") = py::none())
       .def("poll", &Join::poll, py::arg("keep") = py::none())
       .def("set_lateness", &Join::set_lateness, py::arg("stream"), py::arg("lateness"))
       .def("set_idle", &Join::set_idle, py::arg("stream"), py::arg("idle"))

@@ -162,8 +162,9 @@ class Selective {
     return pairs(change(keep, control, [&] { join_.begin_advance(checked(stream), to); }));
   }
 
-  py::tuple finish(const py::object& keep, const py::object& control) {
-    return pairs(change(keep, control, [&] { join_.begin_finish(); }));
+  py::tuple finish(const py::object& keep, const py::object& control, std::optional<std::size_t> stream) {
+    return pairs(change(keep, control,
+                        [&] { stream.has_value() ? join_.begin_end(checked(*stream)) : join_.begin_finish(); }));
   }
 
   void set_lag(double seconds) { join_.set_lag(seconds); }
@@ -336,7 +337,8 @@ void bind_selective(py::module_& module) {
            py::arg("kinds"), py::arg("keep"), py::arg("control"))
       .def("advance", &Selective::advance, py::arg("stream"), py::arg("to"), py::kw_only(), py::arg("keep"),
            py::arg("control"))
-      .def("finish", &Selective::finish, py::kw_only(), py::arg("keep"), py::arg("control"))
+      .def("finish", &Selective::finish, py::kw_only(), py::arg("keep"), py::arg("control"),
+           py::arg("stream") = py::none())
       .def("hold", &Selective::hold, py::arg("stream"), py::arg("batch"), py::kw_only(), py::arg("arrivals"),
            py::arg("kinds"))
       .def("drain", &Selective::drain, py::kw_only(), py::arg("keep"), py::arg("control"))

@@ -132,6 +132,10 @@ void SelectiveJoin::begin_finish() {
   });
 }
 
+void SelectiveJoin::begin_end(std::size_t stream) {
+  change(Turn::kInOrder, [&] { sides_[stream]->ended = true; });
+}
+
 void SelectiveJoin::take_batch(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array,
                                std::optional<Timestamp> at, const Timestamp* arrivals,
                                const std::uint8_t* kinds) {

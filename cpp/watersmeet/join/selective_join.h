@@ -65,6 +65,8 @@ class SelectiveJoin {
                   std::optional<Timestamp> at, const std::uint8_t* kinds);
   void begin_advance(std::size_t stream, Timestamp to);
   void begin_finish();
+  // The same for one stream; the other goes on.
+  void begin_end(std::size_t stream);
   // Micro-batches: rows that arrived at `arrivals`, in order, on a clock of the caller's own, wait for
   // begin_drain(), which processes all that has come, whatever may still come before it.
   void begin_hold(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array,

@@ -27,6 +27,21 @@ void append_rows(const Side& side, const UninitializedVector<Seq>& rows, Values&
   for (std::size_t at = 0; at < rows.size(); ++at) out[before + at] = side.row_id(rows[at]);
 }
 
+// The first of times[from, count) above `ts`, by ever longer steps: rows that probe one after another find
+// theirs near each other. Requires: none before `from` is above it.
+[[nodiscard]] std::size_t first_newer(const Timestamp* times, std::size_t from, std::size_t count,
+                                      Timestamp ts) {
+  if (count == 0 || times[count - 1] <= ts) return count;
+  std::size_t step = 1;
+  std::size_t last = from;
+  while (last < count && times[last] <= ts) {
+    from = last + 1;
+    last += step;
+    step *= 2;
+  }
+  return static_cast<std::size_t>(std::upper_bound(times + from, times + std::min(last, count), ts) - times);
+}
+
 void append_results(const std::vector<Result>& results, ResultRows& out) {
   const std::size_t before = out.left.size();
   out.left.resize(before + results.size());
@@ -104,6 +119,13 @@ void TwoWayJoin::begin_advance(std::size_t stream, Timestamp to) {
 void TwoWayJoin::begin_finish() {
   change([&] {
     for (const auto& side : sides_) side->ended = true;
+    admit_all();
+  });
+}
+
+void TwoWayJoin::begin_end(std::size_t stream) {
+  change([&] {
+    sides_[stream]->ended = true;
     admit_all();
   });
 }
@@ -415,15 +437,14 @@ void TwoWayJoin::accept_in_step(std::size_t own_stream, const Pairs& found) {
   in_step.reserve(in_step.size() + found.size());
   Seq row = 0;
   Timestamp ts = 0;
+  std::size_t place = 0;
   Seq newer = 0;  // partners from here on are newer than the row
   for (std::size_t at = 0; at < found.size(); ++at) {
     if (at == 0 || found.own[at] != row) {
       row = found.own[at];
       ts = own.window.timestamps[row];
-      const bool all_older = others == 0 || times[others - 1] <= ts;
-      newer = all_older ? other.window.end()
-                        : other.window.begin() +
-                              static_cast<Seq>(std::upper_bound(times, times + others, ts) - times);
+      place = first_newer(times, place, others, ts);
+      newer = other.window.begin() + place;
     }
     const Seq partner = found.other[at];
     const RowId own_id = own.row_id(row);

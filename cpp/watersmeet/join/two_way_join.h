@@ -54,6 +54,8 @@ class TwoWayJoin {
   void begin_advance(std::size_t stream, Timestamp to);
   // Nothing will come any more.
   void begin_finish();
+  // The same for one stream; the other goes on.
+  void begin_end(std::size_t stream);
   // Nothing came, but settings may have changed: gives what they release.
   void begin_poll();
 

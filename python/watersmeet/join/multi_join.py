@@ -14,9 +14,11 @@ from watersmeet.join.multi.engine import MultiEngine
 from watersmeet.join.multi.explain import MultiExplanation, explain_multi
 from watersmeet.join.multi.metrics import MultiMetrics, multi_metrics
 from watersmeet.join.multi.snapshot import multi_restored, multi_snapshot
+from watersmeet.join.timing.calls import check_arrival, checked_clock
+from watersmeet.join.timing.pace import Clock
 from watersmeet.join.two_way.config import Output
 from watersmeet.plan import Policy, TreeLike
-from watersmeet.vocabulary import Predicate, SpanLike, Stream
+from watersmeet.vocabulary import AdaptiveOrder, Predicate, SpanLike, Stream
 
 __all__ = ["MultiJoin"]
 
@@ -39,6 +41,12 @@ class MultiJoin:
     states          rows that are kept of each join but the last, {"A+B": 200}: the published model, see below
     cells           with a budget and policy="jaqpot": where a half-way join may not probe everything, and
                     matches come together in some ages of its partner's rows, look at these cells alone
+    order           None or "sync-filter": rows are processed by time, and so do results come; "filter-order":
+                    as they come, and results are held for their order; wm.AdaptiveOrder(): whichever of the
+                    two answers sooner. With a budget, windows of rows or states: by time in any case
+    memory_limit    with AdaptiveOrder: bytes that held results may take before Sync-Filter takes over
+    clock           seconds by which streams are idle and responses counted, such as time.monotonic; None: the
+                    arrival times of push(at=), or else the newest timestamp seen
 
     A result is one row of each stream, all pairs matching, each row within its stream's window when the last
     one comes; its columns are "<stream>.<column>". Streams are pushed in any interleaving. With a budget some
@@ -64,6 +72,9 @@ class MultiJoin:
         output: Output = "columns",
         states: Mapping[str, int] | None = None,
         cells: bool = True,
+        order: Literal["sync-filter", "filter-order"] | AdaptiveOrder | None = None,
+        memory_limit: int | str | None = None,
+        clock: Clock | None = None,
     ) -> None:
         config = checked_multi_config(
             streams,
@@ -79,42 +90,57 @@ class MultiJoin:
             output=output,
             states=states,
             cells=cells,
+            order=order,
+            memory_limit=memory_limit,
         )
-        self._hold(MultiEngine(config))
+        self._hold(MultiEngine(config, checked_clock(clock)))
 
     def _hold(self, engine: MultiEngine) -> None:
         self._engine = engine
         self._guard = Guard()
         self._places = {name: place for place, name in enumerate(engine.config.names)}
 
-    def push(self, stream: str, batch: Any) -> pa.Table:
+    def push(self, stream: str, batch: Any, *, at: float | None = None) -> pa.Table:
         """Take the stream's next rows; returns the results that they release, possibly none.
 
-        Until every stream has been heard of, nothing can come out and the table has no columns.
+        Until every stream has been heard of, nothing can come out and the table has no columns. `at` is the
+        rows' time of arrival in seconds of stream time, by which idle_timeout, AdaptiveOrder and response
+        times go; no answer depends on it otherwise.
         """
         place = self._place(stream)
+        check_arrival(at)
         with self._guard:
-            return self._engine.push(place, batch)
+            return self._engine.push(place, batch, at=at)
 
     def advance(self, stream: str, *, to: Any) -> pa.Table:
-        """Take the promise that no row of the stream older than `to` will come; returns what it releases."""
+        """Take the promise that no row of the stream older than `to` will come; returns what it releases.
+
+        A whole number counts the unit of the stream's time column (before its first batch: its time_unit=).
+        """
         place = self._place(stream)
         with self._guard:
             return self._engine.advance(place, to)
 
-    def finish(self) -> pa.Table:
-        """All streams have ended: returns all results not yet given."""
+    def poll(self, *, at: float | None = None) -> pa.Table:
+        """What may leave now that time has passed, without a row: with a clock, or at this time."""
+        check_arrival(at)
         with self._guard:
-            return self._engine.finish()
+            return self._engine.poll(at)
+
+    def finish(self, stream: str | None = None) -> pa.Table:
+        """All streams have ended, or the one named: returns all results that this releases.
+
+        A stream that has ended holds nothing back, and takes nothing more; the others go on.
+        """
+        place = None if stream is None else self._place(stream)
+        with self._guard:
+            return self._engine.finish(place)
 
     def late(self, stream: str) -> pa.Table:
         """The late rows kept since the last call (on_late="keep"), whole, in order of arrival."""
         place = self._place(stream)
         with self._guard:
-            schema = self._engine.schemas[place]
-            kept = self._engine.late[place].table(None if schema is None else schema.schema)
-            self._engine.late[place].clear()
-            return kept
+            return self._engine.sources.taken_late(place)
 
     @property
     def metrics(self) -> MultiMetrics:
@@ -143,13 +169,19 @@ class MultiJoin:
             return multi_snapshot(self._engine)
 
     @classmethod
-    def restore(cls, blob: bytes, *, on: Mapping[tuple[str, str], Predicate] | None = None) -> MultiJoin:
+    def restore(
+        cls,
+        blob: bytes,
+        *,
+        on: Mapping[tuple[str, str], Predicate] | None = None,
+        clock: Clock | None = None,
+    ) -> MultiJoin:
         """The join that a snapshot was taken of: it continues exactly where it was.
 
         `on` is given again if it has functions of your own (wm.where), and only then.
         """
         join = cls.__new__(cls)
-        join._hold(multi_restored(blob, on))
+        join._hold(multi_restored(blob, on, checked_clock(clock)))
         return join
 
     def __repr__(self) -> str:

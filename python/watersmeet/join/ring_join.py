@@ -62,7 +62,7 @@ class RingMetrics:
 
     def why_waiting(self) -> str:
         """What waits, for which stream, since when, and what would let it go; in words."""
-        return why_waiting(self)
+        return why_waiting(self, self.decisions)
 
     def stream(self, name: str) -> StreamStatistics:
         """The statistics of one stream, by its name."""
@@ -261,7 +261,7 @@ def _metrics(engine: RingEngine) -> RingMetrics:
         for name, ordering in zip(names, engine.orderings.orderings, strict=True)
     }
     streams = tuple(_stream(engine, place) for place in range(len(names)))
-    facts = {} if engine.pace is None else engine.pace.facts()
+    facts = engine.pace.facts()
     ready = engine.ready
     if ready is None:
         return RingMetrics(0, streams, engine.slices, (), (), 0, orderings, 0, **facts)
@@ -294,9 +294,9 @@ def _stream(engine: RingEngine, place: int) -> StreamStatistics:
         late_rows=state.late_rows,
         window_rows=max(0, in_core["processed"] - in_core["oldest"]),
         pending_rows=state.waiting_rows + engine.pending(place),
-        expired_rows=in_core["oldest"],
+        expired_rows=in_core["oldest"] + (engine.kept.expired[place] if engine.ready is not None else 0),
         watermark=known_watermark(in_core["watermark"]),
-        lateness_s=None if engine.pace is None else engine.pace.lateness_s(place),
+        lateness_s=engine.pace.lateness_s(place),
         **sources.timing(place),
     )
 

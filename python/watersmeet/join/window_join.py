@@ -139,10 +139,14 @@ class WindowJoin:
         with self._guard:
             return self._engine.poll(at)
 
-    def finish(self) -> pa.Table:
-        """Both streams have ended: returns all results not yet given."""
+    def finish(self, stream: str | None = None) -> pa.Table:
+        """Both streams have ended, or the one named: returns all results that this releases.
+
+        A stream that has ended holds nothing back and takes nothing more; the other goes on.
+        """
+        side = None if stream is None else self._side(stream)
         with self._guard:
-            return self._engine.finish()
+            return self._engine.finish(side)
 
     def late(self, stream: str) -> pa.Table:
         """The late rows kept since the last call (on_late="keep"), whole, in order of arrival."""

@@ -100,7 +100,7 @@ class Metrics:
 
     def why_waiting(self) -> str:
         """What waits, for which stream, since when, and what would let it go; in words."""
-        return why_waiting(self)
+        return why_waiting(self, self.decisions)
 
     def stream(self, name: str) -> StreamStatistics:
         """The statistics of one stream, by its name."""

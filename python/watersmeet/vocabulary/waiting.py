@@ -16,7 +16,7 @@ __all__ = ["ChoiceMade", "ResponseTimes", "WaitingMetrics", "why_waiting"]
 class ResponseTimes:
     """From the arrival of a result's last row to its release, over all results so far.
 
-    Quantiles are known to within 5 %. Of a push that releases more than 16 results, 16 stand for all.
+    Quantiles are known to within 5 %. Of a push that releases more than 4 results, 4 stand for all.
     """
 
     count: int = 0
@@ -74,13 +74,9 @@ class WaitingMetrics(Protocol):
     def blocked_for_s(self) -> float:
         """For how long."""
 
-    @property
-    def decisions(self) -> Sequence[object]:
-        """What the join decided by itself."""
 
-
-def why_waiting(metrics: WaitingMetrics) -> str:
-    """What waits in a join, for whom, and what would let it go."""
+def why_waiting(metrics: WaitingMetrics, choices: Sequence[ChoiceMade] = ()) -> str:
+    """What waits in a join, for whom, and what would let it go; with the last of what it decided itself."""
     pending = sum(stream.pending_rows for stream in metrics.streams)
     what = [_counted(metrics.held_results, "result")] if metrics.held_results else []
     what += [_counted(pending, "row")] if pending else []
@@ -98,7 +94,7 @@ def why_waiting(metrics: WaitingMetrics) -> str:
             " smaller timestamp."
         )
     lines.append(_advice(blocker))
-    lines += [f"Decided at {choice}." for choice in metrics.decisions[-1:]]
+    lines += [f"Decided at {choice}." for choice in choices[-1:]]
     return " ".join(lines)
 
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from watersmeet.errors import ConfigError
+from watersmeet.join.timing.ordering import held_limit
 from watersmeet.join.two_way.config import Output
 from watersmeet.plan import POLICIES, AdaptRule, Policy, Tree, TreeLike, parse_tree
 from watersmeet.vocabulary import (
     Band,
     Distance,
     Equal,
-    Lateness,
+    Order,
     Predicate,
     Span,
     SpanLike,
@@ -21,6 +22,7 @@ from watersmeet.vocabulary import (
     Subset,
     Superset,
     Where,
+    parse_order,
     parse_span,
 )
 
@@ -58,6 +60,8 @@ class MultiConfig:
     output: Output = "columns"
     states: Mapping[str, int] | None = None
     cells: bool = True
+    order: Order = None
+    memory_limit: int | None = None
 
     @property
     def uses_cells(self) -> bool:
@@ -102,6 +106,8 @@ def checked_multi_config(
     output: object = "columns",
     states: object = None,
     cells: object = True,
+    order: object = None,
+    memory_limit: object = None,
 ) -> MultiConfig:
     """The arguments as a value, or ConfigError naming the first that has no meaning."""
     given = _streams(streams)
@@ -132,6 +138,8 @@ def checked_multi_config(
         output=output,
         states=_states(states, parsed, free=free),
         cells=_flag(cells),
+        order=_order(order, budget),
+        memory_limit=held_limit(memory_limit, order),
     )
 
 
@@ -155,13 +163,6 @@ def _check_stream(stream: Stream) -> None:
         raise ConfigError(
             f"Stream {stream.name!r}: window is missing; expected a span such as '10s' or '500i'"
         )
-    if isinstance(stream.lateness, Lateness):
-        raise ConfigError(
-            f"Stream {stream.name!r}: lateness='auto' is not in this version of MultiJoin; expected a span"
-            " such as '2s'"
-        )
-    if stream.idle_timeout is not None:
-        raise ConfigError(f"Stream {stream.name!r}: idle_timeout is not in this version of MultiJoin")
     if stream.freshness is not None and stream.freshness.is_rows:
         raise ConfigError(f"Stream {stream.name!r}: freshness counts rows; expected a span of time")
 
@@ -244,6 +245,16 @@ def _flag(value: object) -> bool:
     if not isinstance(value, bool):
         raise ConfigError(f"cells={value!r}: expected True or False")
     return value
+
+
+def _order(value: object, budget: object) -> Order:
+    order = parse_order(value)
+    if budget is not None and order not in (None, "sync-filter"):
+        raise ConfigError(
+            f"order={value!r}: a budget is spent in the order of time; expected None or 'sync-filter' with"
+            f" budget={budget!r}"
+        )
+    return order
 
 
 def _budget(value: object) -> float | None:

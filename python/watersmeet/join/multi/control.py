@@ -104,6 +104,8 @@ class Control:
         """Let the core work on all rows that are due, stopping at the ends of periods."""
         while (due := self._core.next_due()) is not None:
             period = due // self._span
+            if not self._core.synchronised() and self.state.period is not None:
+                period = max(period, self.state.period)  # a stream that lags behind does not turn time back
             if self.state.period is not None and period > self.state.period:
                 self._end_period(period)
             self.state = replace(self.state, period=period)

@@ -7,8 +7,7 @@ be used is refused at once. One caller at a time (guard.py).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -16,49 +15,22 @@ import pyarrow as pa
 
 from watersmeet.errors import WatersmeetError
 from watersmeet.join.columns.inputs import as_batch
-from watersmeet.join.columns.instants import in_unit, instant
-from watersmeet.join.columns.late import LateRows
-from watersmeet.join.columns.payload import PayloadStore
+from watersmeet.join.columns.payload import PayloadStore, Rows
 from watersmeet.join.columns.schema import StreamSchema
-from watersmeet.join.multi.arrival import Arrival, ArrivalState, finished, judge, lateness_of, promised
 from watersmeet.join.multi.config import MultiConfig
 from watersmeet.join.multi.control import Control
 from watersmeet.join.multi.core import CorePlan, KeepPairs, make_core_plan, make_keep_pairs
+from watersmeet.join.timing.kept import KeptRows
+from watersmeet.join.timing.ordered import OrderedResults, starts_synchronised
+from watersmeet.join.timing.ordering import windows_in_seconds
+from watersmeet.join.timing.pace import Clock, Pace, Progress
+from watersmeet.join.timing.sources import Moves, Ready, Sources
 from watersmeet.plan import Tree
-from watersmeet.vocabulary.duration import INT64_MAX, INT64_MIN
 
-__all__ = ["Intake", "MultiEngine", "Running"]
+__all__ = ["MultiEngine", "Running"]
 
 _ROW: Final = "\0row"  # no column of a user's has such a name
-
-
-@dataclass(frozen=True, slots=True)
-class Promise:
-    """What advance() was given: nanoseconds since the epoch or, if it is `whole`, units of its stream."""
-
-    amount: int
-    whole: bool
-
-    @classmethod
-    def of(cls, to: Any) -> Promise:
-        """ConfigError if it is no moment."""
-        amount = instant(to, step_ns=1)
-        return cls(amount, amount != instant(to, step_ns=2))
-
-    def instant_ns(self, step_ns: int) -> int:
-        """Nanoseconds since the epoch, where the stream's unit is known."""
-        return self.amount * step_ns if self.whole else self.amount
-
-
-@dataclass(frozen=True, slots=True)
-class Intake:
-    """What goes into the core of one stream: rows in order, and that nothing older than `watermark` will
-    come.
-    """
-
-    stream: int
-    batch: pa.RecordBatch
-    watermark: int | None = None
+Found = tuple[Rows, ...]
 
 
 class Running:
@@ -81,14 +53,16 @@ class Running:
         self.keep: KeepPairs | None = make_keep_pairs(plan, self.stores)
         adapts = rationed or (config.free_tree and len(config.streams) > 2)
         self.control = Control(config, plan.unit_ns, self.core) if adapts else None
+        self.core.set_synchronised(starts_synchronised(config.order))
+        self.held = None if config.order is None else OrderedResults(len(config.streams))
         self._as_rows = config.output == "rows"
         self.schema = _output_schema(config, self.stores)
 
-    def change(self, arrivals: Sequence[Intake], *, is_last: bool = False) -> pa.Table:
-        """Process batches in order, and promises; all of it or nothing. `is_last`: no row will come any
-        more.
+    def change(self, ready: Sequence[Ready], promises: Sequence[tuple[int, int | None]]) -> Found:
+        """Process rows in order, and promises (None: the stream has ended), all of it or nothing; gives the
+        rows of the results that this releases.
         """
-        given = [(each, self._core_batch(each)) for each in arrivals]
+        given = [(each, self.plan.core_batch(each.stream, each.batch)) for each in ready]
         if self.control is not None:
             self.control.before_change(self.keep)
         before = None if self.control is None else self.control.state
@@ -96,15 +70,15 @@ class Running:
         appended: list[PayloadStore] = []
         try:
             for each, core_batch in given:
-                if core_batch is not None:
-                    self.stores[each.stream].append(each.batch)
-                    appended.append(self.stores[each.stream])
-                    self.core.push(each.stream, core_batch)
-                if each.watermark is not None:
-                    self.core.promise(each.stream, self._in_unit(each.stream, each.watermark))
-            if is_last:
-                self.core.finish()
-            rows = self._processed()
+                self.stores[each.stream].append(each.batch)
+                appended.append(self.stores[each.stream])
+                self.core.push(each.stream, core_batch)
+            for stream, to in promises:
+                if to is None:
+                    self.core.end(stream)
+                else:
+                    self.core.promise(stream, to)
+            rows, times = self._processed()
         except BaseException:
             for store in appended:
                 store.rollback()
@@ -114,25 +88,34 @@ class Running:
             raise
         for store in appended:
             store.commit()
+        return rows if self.held is None else self.held.passed(rows, times, self.core.low())
+
+    def table(self, rows: Sequence[Rows]) -> pa.Table:
+        """The results of these rows; what no later result can need is forgotten."""
         out = self._table(rows)
         for place, store in enumerate(self.stores):
-            store.drop_before(self.core.first_needed(place))
-        if is_last and self.control is not None:
-            self.control.close()
+            store.drop_before(self.first_needed(place))
         return out
 
-    def _core_batch(self, arrival: Intake) -> pa.RecordBatch | None:
-        return self.plan.core_batch(arrival.stream, arrival.batch) if arrival.batch.num_rows else None
+    def first_needed(self, stream: int) -> int:
+        """No result still to come has an older row of the stream."""
+        oldest = int(self.core.first_needed(stream))
+        return oldest if self.held is None else min(oldest, self.held.first_row(stream))
 
-    def _processed(self) -> list[Any]:
+    def close(self) -> None:
+        """No row will come any more."""
+        if self.control is not None:
+            self.control.close()
+
+    def _processed(self) -> tuple[Found, Rows]:
         if self.control is None:
             self.core.process(None, self.keep)
         else:
             self.control.process(self.keep)
-        rows: list[Any] = self.core.commit()[0]
-        return rows
+        rows, times = self.core.commit()
+        return tuple(rows), times
 
-    def _table(self, rows: list[Any]) -> pa.Table:
+    def _table(self, rows: Sequence[Rows]) -> pa.Table:
         if len(rows[0]) == 0:
             return self.schema.empty_table()
         arrays: list[Any] = []
@@ -141,136 +124,183 @@ class Running:
             arrays += columns[-1:] if self._as_rows else columns
         return pa.Table.from_arrays(arrays, schema=self.schema)
 
-    def _in_unit(self, stream: int, moment: int) -> int:
-        step = self.plan.step_ns(stream) // self.plan.unit_ns
-        return min(max(moment * step, INT64_MIN), INT64_MAX)
-
 
 class MultiEngine:
     """The state of one join of several streams."""
 
-    def __init__(self, config: MultiConfig) -> None:
+    def __init__(self, config: MultiConfig, clock: Clock | None = None) -> None:
         self.config = config
-        self.schemas: list[StreamSchema | None] = [None] * len(config.streams)
-        self.arrivals = [ArrivalState() for _ in config.streams]
-        self.late = [LateRows() for _ in config.streams]
+        self.sources = Sources(config.streams)
+        self.kept = KeptRows(len(config.streams))
+        self.admitted = [0] * len(config.streams)  # rows that the core has got
         self.running: Running | None = None
         self.is_finished = False
-        self.kept: list[list[pa.RecordBatch]] = [[] for _ in config.streams]
-        self.promises: list[list[Promise]] = [[] for _ in config.streams]
+        self.is_synchronised = starts_synchronised(config.order)
+        self.pace = Pace(
+            config.streams,
+            config.order,
+            clock,
+            windows_in_seconds(config.streams, None),
+            config.memory_limit,
+        )
 
-    def push(self, stream: int, source: Any) -> pa.Table:
+    # --- calls ---
+
+    def push(self, stream: int, source: Any, *, at: float | None = None) -> pa.Table:
         """Take a batch and give the results that it releases; an error leaves everything as it was."""
         self._refuse_if_finished("push")
+        self.sources.refuse_if_ended(stream, "push")
         batch = as_batch(source, about="batch")
         if self.config.output == "rows":
-            batch = _numbered(batch, self.arrivals[stream].rows)
-        known = self.schemas[stream]
-        if known is not None:
-            return self._push(stream, known, known.aligned(batch))
-        schema = StreamSchema(self.config.streams[stream], batch.schema, needed=self.config.columns(stream))
-        try:
-            self.schemas[stream] = schema
-            return self._push(stream, schema, batch)
-        except BaseException:
-            self.schemas[stream] = None
-            raise
+            batch = _numbered(batch, self.sources.states[stream].rows)
+        schema = self.schemas[stream] or StreamSchema(
+            self.config.streams[stream], batch.schema, needed=self.config.columns(stream)
+        )
+        batch = schema.aligned(batch)
+        bringing = stream if batch.num_rows else None
+        return self._timed(lambda: self._push(stream, schema, batch), at=at, bringing=bringing)
 
     def advance(self, stream: int, to: Any) -> pa.Table:
         """Take a promise and give the results that it releases."""
         self._refuse_if_finished("advance")
-        schema = self.schemas[stream]
-        if schema is None:
-            self.promises[stream].append(Promise.of(to))
-            return pa.table({})
-        moved = self._promised(stream, schema, self.arrivals[stream], Promise.of(to))
-        return self._accept(stream, schema, moved)
+        self.sources.refuse_if_ended(stream, "advance")
+        to_ns = self.sources.moment(stream, to)
+        return self._timed(lambda: self._make(self.sources.promised(stream, to_ns)), bringing=stream)
 
-    def finish(self) -> pa.Table:
-        """Give what is left; nothing can be pushed afterwards."""
-        if self.running is None or self.is_finished:
-            self.is_finished = True
-            return pa.table({}) if self.running is None else self.running.schema.empty_table()
-        last = []
-        for stream, schema in enumerate(self.schemas):
-            assert schema is not None
-            last.append(finished(self.config.streams[stream], schema, self.arrivals[stream]))
-        intakes = [Intake(stream, arrival.ready) for stream, arrival in enumerate(last)]
-        out = self.running.change(intakes, is_last=True)
-        self.arrivals = [arrival.state for arrival in last]
+    def poll(self, at: float | None) -> pa.Table:
+        """Give what the passing of time releases."""
+        if self.is_finished:
+            return self._empty()
+        return self._timed(lambda: self._make(self.sources.waited()), at=at)
+
+    def finish(self, stream: int | None = None) -> pa.Table:
+        """One stream has ended, or all have: then nothing can be pushed afterwards."""
+        if self.is_finished:
+            return self._empty()
+        if stream is not None:
+            ended = stream
+            return self._timed(lambda: self._make(self.sources.ended(ended)))
+        out = self._timed(lambda: self._make(self.sources.all_ended()))
         self.is_finished = True
-        return out
-
-    def kept_rows(self, stream: int) -> int:
-        """Rows that wait for other streams to be heard of."""
-        return sum(batch.num_rows for batch in self.kept[stream])
-
-    def _push(self, stream: int, schema: StreamSchema, batch: pa.RecordBatch) -> pa.Table:
-        arrival = judge(self.config.streams[stream], schema, self._arrival(stream, schema), batch)
-        out = self._accept(stream, schema, arrival)
-        if arrival.late is not None and self.config.streams[stream].on_late == "keep":
-            whole = range(arrival.late.num_rows)
-            kept = arrival.late.drop_columns([_ROW]) if self.config.output == "rows" else arrival.late
-            self.late[stream].keep(kept, pa.array(whole, pa.int64()).to_numpy())
-        return out
-
-    def _arrival(self, stream: int, schema: StreamSchema) -> ArrivalState:
-        """The stream's state, with promises that were made before its unit of time was known."""
-        state = self.arrivals[stream]
-        for to in self.promises[stream]:
-            state = self._promised(stream, schema, state, to).state
-        return state
-
-    def _promised(self, stream: int, schema: StreamSchema, state: ArrivalState, to: Promise) -> Arrival:
-        moment = in_unit(to.instant_ns(schema.time_ns), schema.time_ns, is_known=True)
-        return promised(self.config.streams[stream], schema, state, moment)
-
-    def _accept(self, stream: int, schema: StreamSchema, arrival: Arrival) -> pa.Table:
-        """Let the rows of an arrival go on: into the core, or to those that wait for other streams."""
         if self.running is not None:
-            in_order = self.config.streams[stream].lateness is None and arrival.ready.num_rows
-            mark = None if in_order else self._watermark(stream, schema, arrival.state)
-            out = self.running.change([Intake(stream, arrival.ready, mark)])
-        elif None in self.schemas:
-            self._check(stream, arrival.ready)
-            out = pa.table({})
-        else:
-            out = self._start(stream, arrival)
-        if self.running is None and arrival.ready.num_rows:
-            self.kept[stream].append(arrival.ready)
-        self.arrivals[stream] = arrival.state
-        self.promises[stream] = []
+            self.running.close()
         return out
 
-    def _start(self, stream: int, arrival: Arrival) -> pa.Table:
-        """Make the core, and give it all that was kept."""
-        running = Running(self.config, make_core_plan(self.config, self.schemas))
-        states = [*self.arrivals[:stream], arrival.state, *self.arrivals[stream + 1 :]]
-        tables = []
-        for place, schema in enumerate(self.schemas):
-            assert schema is not None
-            kept = [*self.kept[place], *([arrival.ready] if place == stream else [])]
-            for batch in kept:
-                tables.append(running.change([Intake(place, batch)]))
-            mark = self._watermark(place, schema, states[place])
-            tables.append(running.change([Intake(place, _none_of(schema), mark)]))
-        self.running = running
-        self.kept = [[] for _ in self.config.streams]
-        return pa.concat_tables(tables)
+    # --- what the pace asks for ---
 
-    def _check(self, stream: int, batch: pa.RecordBatch) -> None:
+    @property
+    def schemas(self) -> list[StreamSchema | None]:
+        """The streams' schemas, None for those that are not known yet."""
+        return self.sources.schemas
+
+    @property
+    def pushed(self) -> list[int]:
+        """Rows of each stream so far."""
+        return [state.rows for state in self.sources.states]
+
+    def progress(self) -> tuple[Progress, int]:
+        """How far the join has come, in nanoseconds."""
+        held = None if self.running is None else self.running.held
+        streams = self.sources.progress([self.pending(place) for place in range(len(self.schemas))])
+        return Progress(0 if held is None else held.count, 0 if held is None else held.held_bytes, streams), 1
+
+    def pending(self, stream: int) -> int:
+        """Rows of a stream, in order, that wait for the other streams."""
+        if self.running is None:
+            return self.kept.count(stream)
+        return self.admitted[stream] - int(self.running.core.processed(stream))
+
+    def adjust(self, what: str, side: int, value: int) -> None:
+        """Change a setting, from the next call on."""
+        if what == "idle":
+            self.sources.idle[side] = bool(value)
+        elif what == "lateness":
+            self.sources.lateness_ns[side] = value
+        else:
+            self.is_synchronised = bool(value)
+            if self.running is not None:
+                self.running.core.set_synchronised(self.is_synchronised)
+
+    def due(self) -> int:
+        """Pairs of rows within reach of each other so far."""
+        if self.running is None:
+            return 0
+        return sum(half["due"] for half in self.running.core.statistics()["half_joins"])
+
+    def first_needed(self, side: int) -> int:
+        """No result still to come has an older row of the stream."""
+        return 0 if self.running is None else self.running.first_needed(side)
+
+    def _timed(
+        self, call: Callable[[], Found | None], *, at: float | None = None, bringing: int | None = None
+    ) -> pa.Table:
+        try:
+            self.pace.begin(self, at, bringing)
+            rows = call()
+        except BaseException:
+            self.pace.undo(self)
+            raise
+        self.pace.end(self, rows or [np.empty(0, np.int64)] * len(self.schemas))
+        return self._released(rows)
+
+    # --- moves ---
+
+    def _push(self, stream: int, schema: StreamSchema, batch: pa.RecordBatch) -> Found | None:
+        before = self.schemas[stream]
+        self.schemas[stream] = schema
+        try:
+            moves = self.sources.pushed(stream, schema, batch, pace=self.pace)
+            rows = self._make(moves)
+        except BaseException:
+            self.schemas[stream] = before
+            raise
+        late = moves.late
+        if late is not None and self.config.output == "rows":
+            late = late.drop_columns([_ROW])
+        self.sources.keep_late(stream, late)
+        self.pace.saw_times(stream, moves.times, schema.time_ns)
+        return rows
+
+    def _make(self, moves: Moves) -> Found | None:
+        """Make the moves of a call; None while not every stream is known."""
+        running = self.running
+        if running is None and None in self.schemas:
+            for each in moves.ready:
+                self._check(each)
+            self.kept.keep(moves.ready)
+            low_ns = self.sources.low_ns(moves.states)
+            for place, stream in enumerate(self.config.streams):
+                self.kept.drop_before(stream, place, self.schemas[place], low_ns)
+            self.sources.states = moves.states
+            return None
+        ready = moves.ready if running is not None else self.kept.with_more(moves.ready)
+        if running is None:
+            running = Running(self.config, make_core_plan(self.config, self.schemas))
+            running.core.set_synchronised(self.is_synchronised)
+        rows = running.change(ready, self.sources.promises(moves.states, running.plan.unit_ns))
+        for each in ready:
+            self.pace.admitted(each.stream, self.admitted[each.stream], each.came)
+            self.admitted[each.stream] += each.batch.num_rows
+        self.running, self.sources.states = running, moves.states
+        self.kept.clear()
+        return rows
+
+    def _released(self, rows: Found | None) -> pa.Table:
+        return self._empty() if rows is None or self.running is None else self.running.table(rows)
+
+    def _empty(self) -> pa.Table:
+        return pa.table({}) if self.running is None else self.running.schema.empty_table()
+
+    def _check(self, ready: Ready) -> None:
         """Refuse a batch that no core could take."""
         plan = make_core_plan(self.config, self.schemas)
         core = plan.new_core(self.config.tree, track_ages=False)
-        core_batch = plan.core_batch(stream, batch)
+        core_batch = plan.core_batch(ready.stream, ready.batch)
         core.begin()
         try:
-            core.push(stream, core_batch)
+            core.push(ready.stream, core_batch)
         finally:
             core.roll_back()
-
-    def _watermark(self, stream: int, schema: StreamSchema, state: ArrivalState) -> int | None:
-        return state.watermark(lateness_of(self.config.streams[stream], schema))
 
     def _refuse_if_finished(self, call: str) -> None:
         if self.is_finished:
@@ -296,8 +326,3 @@ def _output_schema(config: MultiConfig, stores: list[PayloadStore]) -> pa.Schema
     for stream, store in zip(config.streams, stores, strict=True):
         fields += [field.with_name(f"{stream.name}.{field.name}") for field in store.schema]
     return pa.schema(fields)
-
-
-def _none_of(schema: StreamSchema) -> pa.RecordBatch:
-    arrays = [pa.array([], kind) for kind in schema.schema.types]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema.schema)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from watersmeet.join.multi.config import MultiConfig
 from watersmeet.join.multi.engine import MultiEngine, Running
 from watersmeet.plan import Decision
-from watersmeet.vocabulary import StreamStatistics
+from watersmeet.vocabulary import ChoiceMade, ResponseTimes, StreamStatistics, why_waiting
 from watersmeet.vocabulary.duration import NANOSECONDS
 
 __all__ = ["AgeStatistics", "HalfJoinStatistics", "MultiMetrics", "multi_metrics"]
@@ -53,6 +53,17 @@ class MultiMetrics:
     freshness: Mapping[str, AgeStatistics] = field(default_factory=dict)
     decisions: tuple[Decision, ...] = ()
     memory_bytes: int = field(default=0, compare=False)  # describes the process, not the answer
+    held_results: int = 0  # found, and kept back for their order
+    held_bytes: int = field(default=0, compare=False)
+    order: str | None = None  # how results are put in order now; None: they leave as rows are processed
+    blocked_by: str | None = None  # the stream for which results or rows wait
+    blocked_for_s: float = field(default=0.0, compare=False)  # by the join's clock
+    response: ResponseTimes = field(default_factory=ResponseTimes)
+    choices: tuple[ChoiceMade, ...] = ()  # about order, idle streams and lateness; decisions are the budget's
+
+    def why_waiting(self) -> str:
+        """What waits, for which stream, since when, and what would let it go; in words."""
+        return why_waiting(self, self.choices)
 
     def stream(self, name: str) -> StreamStatistics:
         """The statistics of one stream, by its name."""
@@ -65,8 +76,12 @@ class MultiMetrics:
 def multi_metrics(engine: MultiEngine) -> MultiMetrics:
     """A frozen copy of the counters; all zero before every stream has been heard of."""
     config, running = engine.config, engine.running
+    facts = engine.pace.facts()
+    facts["choices"] = facts.pop("decisions")
     if running is None:
-        return MultiMetrics(streams=_streams(engine, [{}] * len(config.streams), [0] * len(config.streams)))
+        nothing: list[dict[str, int]] = [{}] * len(config.streams)
+        return MultiMetrics(streams=_streams(engine, nothing, [0] * len(config.streams)), **facts)
+    held, held_bytes = (0, 0) if running.held is None else (running.held.count, running.held.held_bytes)
     counted = running.core.statistics()
     payload = [store.bytes for store in running.stores]
     tree = config.tree if running.control is None else running.control.state.tree
@@ -75,12 +90,15 @@ def multi_metrics(engine: MultiEngine) -> MultiMetrics:
         for name, counts in zip(tree.half_joins, counted["half_joins"], strict=True)
     }
     return MultiMetrics(
-        results=counted["results"],
+        results=counted["results"] - held,
         streams=_streams(engine, counted["streams"], payload),
         half_joins=half_joins,
         freshness=_freshness(config, running, counted["ages"]),
         decisions=() if running.control is None else running.control.state.decisions,
-        memory_bytes=counted["bytes"] + sum(payload),
+        memory_bytes=counted["bytes"] + sum(payload) + held_bytes,
+        held_results=held,
+        held_bytes=held_bytes,
+        **facts,
     )
 
 
@@ -89,8 +107,7 @@ def _streams(
 ) -> tuple[StreamStatistics, ...]:
     found = []
     for place, name in enumerate(engine.config.names):
-        arrival, counts = engine.arrivals[place], counted[place]
-        waiting = 0 if arrival.waiting is None else arrival.waiting.num_rows
+        arrival, counts = engine.sources.states[place], counted[place]
         found.append(
             StreamStatistics(
                 name,
@@ -99,9 +116,11 @@ def _streams(
                 late_rows=arrival.late_rows,
                 window_rows=counts.get("window_rows", 0),
                 window_bytes=counts.get("window_bytes", 0) + payload[place],
-                expired_rows=counts.get("expired_rows", 0),
-                pending_rows=counts.get("pending_rows", engine.kept_rows(place)) + waiting,
+                expired_rows=counts.get("expired_rows", 0) + engine.kept.expired[place],
+                pending_rows=arrival.waiting_rows + engine.pending(place),
                 watermark=counts.get("watermark"),
+                lateness_s=engine.pace.lateness_s(place),
+                **engine.sources.timing(place),
             )
         )
     return tuple(found)

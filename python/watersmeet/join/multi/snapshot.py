@@ -12,17 +12,19 @@ import json
 from dataclasses import fields
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from watersmeet._core import _native
 from watersmeet.errors import ConfigError, SnapshotError, WatersmeetError
 from watersmeet.join.columns.late import LateRows
 from watersmeet.join.columns.schema import StreamSchema
-from watersmeet.join.multi.arrival import ArrivalState
 from watersmeet.join.multi.config import MultiConfig, checked_multi_config
 from watersmeet.join.multi.core import make_core_plan
-from watersmeet.join.multi.engine import MultiEngine, Promise, Running
+from watersmeet.join.multi.engine import MultiEngine, Running
 from watersmeet.join.multi.values_json import control_from_plain, plain_control
+from watersmeet.join.timing.pace import Clock
+from watersmeet.join.timing.sources import Ready
 from watersmeet.join.two_way.configuration_json import (
     leaf_from_plain,
     plain_leaf,
@@ -51,31 +53,37 @@ def multi_snapshot(engine: MultiEngine) -> bytes:
     """The state of a join; it goes on undisturbed."""
     running = engine.running
     control = None if running is None else running.control
+    sources = engine.sources
+    kept = engine.kept.with_more(())
     header: dict[str, Any] = {
         "kind": "multi",
         "config": _plain_config(engine.config),
         "finished": engine.is_finished,
-        "arrivals": [[s.rows, s.bad_rows, s.late_rows, s.newest] for s in engine.arrivals],
-        "promises": [[[to.amount, to.whole] for to in promises] for promises in engine.promises],
+        "sources": sources.plain(),
+        "admitted": engine.admitted,
+        "synchronised": engine.is_synchronised,
+        "pace": engine.pace.plain(),
         "running": running is not None,
         "control": None if control is None else plain_control(control.state),
         "first": [] if running is None else [store.first for store in running.stores],
+        "expired": engine.kept.expired,
+        "kept": [[each.stream, each.came.tolist()] for each in kept],
     }
     sections = [b"" if s is None else s.schema.serialize().to_pybytes() for s in engine.schemas]
-    sections += [_rows(s.waiting) for s in engine.arrivals]
-    for late, schema in zip(engine.late, engine.schemas, strict=True):
-        kept = late.table(None if schema is None else schema.schema)
-        sections.append(_table(kept) if kept.num_rows else b"")
+    sections += [_rows(batch) for batch in sources.waiting()]
+    for late, schema in zip(sources.late, engine.schemas, strict=True):
+        table = late.table(None if schema is None else schema.schema)
+        sections.append(_table(table) if table.num_rows else b"")
     if running is not None:
         sections += [running.core.snapshot(), *(_table(store.kept()) for store in running.stores)]
-    header["kept"] = [len(batches) for batches in engine.kept]
-    sections += [_rows(batch) for batches in engine.kept for batch in batches]
+        sections.append(b"" if running.held is None else running.held.snapshot())
+    sections += [_rows(each.batch) for each in kept]
     header["sections"] = [len(section) for section in sections]
     text = json.dumps(header, sort_keys=True, separators=(",", ":")).encode()
     return bytes(_native.seal(b"".join([len(text).to_bytes(8, "little"), text, *sections])))
 
 
-def multi_restored(blob: Any, on: object) -> MultiEngine:
+def multi_restored(blob: Any, on: object, clock: Clock | None = None) -> MultiEngine:
     """The join that a snapshot was taken of; SnapshotError for any other bytes."""
     try:
         body = bytes(_native.unseal(bytes(memoryview(blob))))
@@ -96,30 +104,34 @@ def multi_restored(blob: Any, on: object) -> MultiEngine:
         raise ConfigError("restore(on=...): the snapshot holds its predicates; expected None")
     config = _config(plain, on) if given else None
     try:
-        return _engine(config or _config(plain, None), header, sections)
+        return _engine(config or _config(plain, None), header, sections, clock)
     except _BROKEN as error:
         raise SnapshotError(f"the snapshot cannot be read: {error}") from error
 
 
-def _engine(config: MultiConfig, header: dict[str, Any], sections: list[bytes]) -> MultiEngine:
-    engine = MultiEngine(config)
-    engine.is_finished = header["finished"]
-    engine.promises = [[Promise(*to) for to in promises] for promises in header["promises"]]
+def _engine(
+    config: MultiConfig, header: dict[str, Any], sections: list[bytes], clock: Clock | None
+) -> MultiEngine:
+    engine = MultiEngine(config, clock)
+    engine.is_finished, engine.admitted = header["finished"], header["admitted"]
+    engine.is_synchronised, engine.kept.expired = header["synchronised"], header["expired"]
+    engine.pace.resume(header["pace"])
     left = iter(sections)
     for place, stream in enumerate(config.streams):
         section = next(left)
         if section:
             schema = pa.ipc.read_schema(pa.py_buffer(section))
             engine.schemas[place] = StreamSchema(stream, schema, needed=config.columns(place))
-    engine.arrivals = [
-        ArrivalState(rows, bad, late, newest, _batch(next(left)))
-        for rows, bad, late, newest in header["arrivals"]
-    ]
-    engine.late = [LateRows(_read(section) if section else None) for section in _some(left, config)]
+    engine.sources.resume(header["sources"], [_batch(section) for section in _some(left, config)])
+    late = [LateRows(_read(section) if section else None) for section in _some(left, config)]
+    engine.sources.late = late
     if header["running"]:
         engine.running = _running(engine, header, left)
-    for place, count in enumerate(header["kept"]):
-        engine.kept[place] = [batch for _ in range(count) if (batch := _batch(next(left))) is not None]
+    for stream, came in header["kept"]:
+        batch = _batch(next(left))
+        if batch is None:
+            raise SnapshotError("rows that wait are missing")
+        engine.kept.keep((Ready(stream, batch, np.array(came, np.int64)),))
     return engine
 
 
@@ -136,12 +148,16 @@ def _running(engine: MultiEngine, header: dict[str, Any], sections: Any) -> Runn
     for store, section in zip(running.stores, _some(sections, config), strict=True):
         store.refill(_read(section))
     for counts, store in zip(running.core.statistics()["streams"], running.stores, strict=True):
-        if store.first != counts["expired_rows"] or store.end != counts["rows"]:
+        if store.first > counts["expired_rows"] or store.end != counts["rows"]:
             raise SnapshotError("the payload does not have the rows of its window")
     if state is not None:
         if running.control is None:
             raise SnapshotError("a control that this join has not")
         running.control.resume(state)
+    running.core.set_synchronised(engine.is_synchronised)
+    held = next(sections)
+    if running.held is not None:
+        running.held.load(held)
     return running
 
 
@@ -171,11 +187,12 @@ def _plain_config(config: MultiConfig) -> dict[str, Any]:
         "analyse_above": config.rule.analyse_above,
         "actuate_above": config.rule.actuate_above,
         "states": config.states,
+        "order": plain_value(config.order),
         **{name: getattr(config, name) for name in _OPTIONS},
     }
 
 
-_OPTIONS = ("budget", "policy", "explore", "analysis", "output", "cells")
+_OPTIONS = ("budget", "policy", "explore", "analysis", "output", "cells", "memory_limit")
 
 
 def _config(plain: dict[str, Any], on: object) -> MultiConfig:
@@ -192,6 +209,7 @@ def _config(plain: dict[str, Any], on: object) -> MultiConfig:
         analyse_above=plain["analyse_above"],
         actuate_above=plain["actuate_above"],
         states=plain["states"],
+        order=value_from_plain(plain["order"]),
         **{name: plain[name] for name in _OPTIONS},
     )
 

@@ -24,7 +24,7 @@ from watersmeet.join.timing.arrival import ArrivalState
 from watersmeet.join.timing.kept import KeptRows
 from watersmeet.join.timing.ordered import OrderedResults, starts_synchronised
 from watersmeet.join.timing.ordering import windows_in_seconds
-from watersmeet.join.timing.pace import Clock, Progress, paced
+from watersmeet.join.timing.pace import Clock, Pace, Progress
 from watersmeet.join.timing.sources import Moves, Ready, Sources
 from watersmeet.ring import OrderingRule, OrderingState, StepCounts, adapt_orderings
 
@@ -62,12 +62,12 @@ class RingEngine:
         self.orderings = start if config.orderings is None else OrderingState(config.orderings)
         self.asking: set[int] = set()  # threads that are inside a check
         self._counted: dict[tuple[int, int], tuple[int, int]] = {}
-        self.pace = paced(
+        self.pace = Pace(
             config.streams,
             config.order,
-            clock=clock,
-            windows_s=windows_in_seconds(config.streams, None),
-            memory_limit=config.memory_limit,
+            clock,
+            windows_in_seconds(config.streams, None),
+            config.memory_limit,
         )
 
     # --- calls ---
@@ -169,16 +169,13 @@ class RingEngine:
         at: float | None = None,
         bringing: int | None = None,
     ) -> pa.Table:
-        pace = self.pace
-        if pace is None:
-            return self._released(call())
         try:
-            pace.begin(self, at, bringing)
+            self.pace.begin(self, at, bringing)
             rows = call()
         except BaseException:
-            pace.undo(self)
+            self.pace.undo(self)
             raise
-        pace.end(self, rows or [NO_ROWS] * len(self.schemas))
+        self.pace.end(self, rows or [NO_ROWS] * len(self.schemas))
         return self._released(rows)
 
     # --- moves ---
@@ -193,8 +190,7 @@ class RingEngine:
             self.schemas[stream] = before
             raise
         self.sources.keep_late(stream, moves.late)
-        if self.pace is not None:
-            self.pace.saw_times(stream, moves.times, schema.time_ns)
+        self.pace.saw_times(stream, moves.times, schema.time_ns)
         return rows
 
     def _make(self, moves: Moves) -> tuple[Rows, ...] | None:
@@ -270,8 +266,7 @@ class RingEngine:
         for store in appended:
             store.commit()
         for each in batches:
-            if self.pace is not None:
-                self.pace.admitted(each.stream, self.admitted[each.stream], each.came)
+            self.pace.admitted(each.stream, self.admitted[each.stream], each.came)
             self.admitted[each.stream] += each.batch.num_rows
         if ready.held is None:
             return found

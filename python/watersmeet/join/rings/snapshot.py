@@ -50,7 +50,7 @@ def ring_snapshot(engine: RingEngine) -> bytes:
         "sources": sources.plain(),
         "admitted": engine.admitted,
         "synchronised": engine.is_synchronised,
-        "pace": None if engine.pace is None else engine.pace.plain(),
+        "pace": engine.pace.plain(),
         "orderings": engine.orderings.orderings,
         "states": None if ready is None else [ready.core.state(stream) for stream in range(count)],
         "kept": [[each.stream, each.came.tolist()] for each in kept],
@@ -94,8 +94,7 @@ def _engine(
     engine.slices, engine.is_finished = header["slices"], header["finished"]
     engine.admitted, engine.is_synchronised = header["admitted"], header["synchronised"]
     engine.orderings = OrderingState(tuple(tuple(ordering) for ordering in header["orderings"]))
-    if engine.pace is not None:
-        engine.pace.resume(header["pace"])
+    engine.pace.resume(header["pace"])
     groups = [sections[at * count : (at + 1) * count] for at in range(4)]
     schemas, tables, waiting, late = groups
     held, *kept = sections[4 * count :]

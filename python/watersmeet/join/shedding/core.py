@@ -81,10 +81,10 @@ class SheddingCore:
             lambda: self._native.advance(side, to, keep=keep, control=self._control)
         )
 
-    def finish(self, keep: Keep | None) -> tuple[Rows, Rows]:
+    def finish(self, keep: Keep | None, stream: int | None = None) -> tuple[Rows, Rows]:
         """As the exact core."""
         return self._changed(  # type: ignore[no-any-return]
-            lambda: self._native.finish(keep=keep, control=self._control)
+            lambda: self._native.finish(keep=keep, control=self._control, stream=stream)
         )
 
     def refill(self, side: int, batch: Any, *, kinds: Any = None) -> None:

@@ -34,6 +34,7 @@ class OrderSwitch:
         self._rows = (0,) * streams
         self._due = 0
         self._busy_s = 0.0
+        self._drains_to = 0  # the newest time of what Filter-Order may have found
 
     @property
     def is_synchronised(self) -> bool:
@@ -52,10 +53,22 @@ class OrderSwitch:
         return short or now_ns - self._since_ns >= self._period_ns
 
     def decide(
-        self, now_ns: int, *, rows: tuple[int, ...], due: int, held: int, held_bytes: int
+        self,
+        now_ns: int,
+        *,
+        rows: tuple[int, ...],
+        due: int,
+        held: int,
+        held_bytes: int,
+        newest: int,
+        complete_to: int,
     ) -> tuple[str, str] | None:
-        """Think it over, with the rows and due pairs so far; returns what changed and why, if it did."""
+        """Think it over, with the rows and due pairs so far, the newest time, and that up to which all
+        streams are complete; returns what changed and why, if it did.
+        """
         before = self.state.mode
+        if before == "draining" and complete_to > self._drains_to:
+            held = 0  # what is held now was found in turn
         elapsed_s = max((now_ns - (self._since_ns or 0)) / 1e9, _SHORTEST_S)
         pairs = float(max(0, due - self._due))  # a restored join may count anew
         cost = self._order.comparison_s
@@ -69,11 +82,14 @@ class OrderSwitch:
         )
         self.state, mode = adapt_order(self.state, statistics, self.rule)
         self._since_ns, self._rows, self._due, self._busy_s = now_ns, rows, due, 0.0
+        if mode == "draining" and before == "filter-order":
+            self._drains_to = newest
         return None if mode == before else (f"order: {before} to {mode}", self.state.reason)
 
     def plain(self) -> dict[str, Any]:
         """The switch as numbers and strings."""
         seen = {"since": self._since_ns, "rows": self._rows, "due": self._due, "busy": self._busy_s}
+        seen["drains"] = self._drains_to
         return {"state": asdict(self.state), "seen": seen}
 
     def resume(self, plain: dict[str, Any]) -> None:
@@ -82,7 +98,7 @@ class OrderSwitch:
         state["rows"] = tuple(state["rows"])
         self.state = AdaptiveState(**state)
         self._since_ns, self._due, self._busy_s = seen["since"], seen["due"], seen["busy"]
-        self._rows = tuple(seen["rows"])
+        self._rows, self._drains_to = tuple(seen["rows"]), seen["drains"]
 
 
 def windows_in_seconds(streams: tuple[Stream, ...], between: tuple[Span, Span] | None) -> tuple[float, float]:

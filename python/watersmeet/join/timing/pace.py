@@ -26,6 +26,7 @@ Clock = Callable[[], float]
 
 _LOWEST: Final = -(2**63)
 _MOST_DECISIONS: Final = 32
+_FORGET_EVERY: Final = 128  # calls between looks at which arrivals nobody can ask for any more
 
 
 class StreamProgress(NamedTuple):
@@ -74,7 +75,9 @@ def paced(
     windows_s: tuple[float, float],
     memory_limit: int | None = None,
 ) -> Pace | None:
-    """The pace of a join in which anything can wait; None where results and rows go as they come."""
+    """The pace of a join of two streams in which anything can wait; None where results and rows go as they
+    come.
+    """
     waits = order is not None or any(
         stream.lateness is not None or stream.idle_timeout is not None for stream in streams
     )
@@ -97,6 +100,8 @@ class Pace:
         self._clock = clock
         self._stopwatch: Clock = time.perf_counter
         self._timeouts = [None if s.idle_timeout is None else s.idle_timeout.amount for s in streams]
+        self._has_timeouts = any(timeout is not None for timeout in self._timeouts)
+        self._counted = 0  # calls that released results
         self._now: int | None = None if clock is None else round(clock() * 1e9)
         self._is_told = False  # whether push(at=) names arrival times
         self._active: list[int | None] = [self._now] * len(streams)  # when each last brought anything
@@ -129,7 +134,7 @@ class Pace:
         self._undo = (self._now, self._is_told, list(self.idle))
         self._read(at)
         self._pushed = list(engine.pushed)
-        if engine.progress() is not None:
+        if self._has_timeouts and engine.progress() is not None:
             for side in range(len(self.idle)):
                 self._set_idle(engine, side, is_idle=side != bringing and self._is_overdue(side))
         self._started_s = self._stopwatch()
@@ -151,7 +156,7 @@ class Pace:
         self._move_on(engine, streams, unit_ns)
         self._find_blocker(held, streams)
         self._count_responses(engine, rows)
-        self._adapt(engine, held, held_bytes)
+        self._adapt(engine, held, held_bytes, streams)
 
     def arriving(self, newest_ns: int) -> int:
         """When rows come that are being pushed, the newest of which has this time."""
@@ -275,10 +280,13 @@ class Pace:
         if self._now is None or not len(rows[0]):
             return
         self._responses.add(rows, self._arrivals, self._now)
+        self._counted += 1
+        if self._counted % _FORGET_EVERY:
+            return
         for side, log in enumerate(self._arrivals):
             log.forget_before(engine.first_needed(side))
 
-    def _adapt(self, engine: Paced, held: int, held_bytes: int) -> None:
+    def _adapt(self, engine: Paced, held: int, held_bytes: int, streams: Any) -> None:
         now = self._now
         if now is None:
             return
@@ -286,7 +294,13 @@ class Pace:
         if switch is not None and switch.is_time(now, held_bytes):
             was_synchronised = switch.is_synchronised
             changed = switch.decide(
-                now, rows=tuple(self._in_time), due=engine.due(), held=held, held_bytes=held_bytes
+                now,
+                rows=tuple(self._in_time),
+                due=engine.due(),
+                held=held,
+                held_bytes=held_bytes,
+                newest=max(stream[1] for stream in streams),
+                complete_to=min(stream[2] for stream in streams),
             )
             if changed is not None:
                 self._note(now, *changed)

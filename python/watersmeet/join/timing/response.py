@@ -14,7 +14,8 @@ from watersmeet.vocabulary import ResponseTimes
 
 __all__ = ["ArrivalLog", "ResponseHistogram"]
 
-_SAMPLES: Final = 16  # of the results of one push
+_SAMPLES: Final = 4  # of the results of one push
+_NEVER: Final = -(2**63)
 _LEVELS: Final = 16  # per doubling of a response
 _MOST_DEAD: Final = 1024  # pushes that may be forgotten and still kept
 
@@ -83,12 +84,15 @@ class ResponseHistogram:
         """Results released now; a result's response counts from the arrival of its last row."""
         count = len(rows[0])
         samples = min(count, _SAMPLES)
+        weight = count / samples if samples else 0.0
         for sample in range(samples):
             place = sample * count // samples
-            came = [log.of(int(own[place])) for log, own in zip(arrivals, rows, strict=True)]
-            known = [at_ns for at_ns in came if at_ns is not None]
-            waited = max(0, now_ns - max(known, default=now_ns))
-            weight = count / samples
+            last = _NEVER
+            for log, own in zip(arrivals, rows, strict=True):
+                came = log.of(int(own[place]))
+                if came is not None and came > last:
+                    last = came
+            waited = max(0, now_ns - last) if last > _NEVER else 0
             level = _level(waited)
             self._bins[level] = self._bins.get(level, 0.0) + weight
             self._sum_ns += weight * waited

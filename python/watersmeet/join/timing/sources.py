@@ -68,13 +68,13 @@ class Sources:
         self.lateness_ns = [_first_lateness(stream) for stream in self.streams]
         self.schemas: list[StreamSchema | None] = [None] * len(self.streams)
 
-    def pushed(self, stream: int, schema: StreamSchema, batch: pa.RecordBatch, *, pace: Pace | None) -> Moves:
+    def pushed(self, stream: int, schema: StreamSchema, batch: pa.RecordBatch, *, pace: Pace) -> Moves:
         """A batch came; raises OrderError or SchemaError, having changed nothing."""
         state = self.states[stream].in_steps_of(schema.time_ns)
         lateness = self.lateness_ns[stream] // schema.time_ns
         times = time_values(self.streams[stream], schema, batch)
         newest_ns = int(times.max()) * schema.time_ns if len(times) else BEFORE_ALL
-        now_ns = 0 if pace is None else min(max(pace.arriving(newest_ns), BEFORE_ALL), AFTER_ALL)
+        now_ns = min(max(pace.arriving(newest_ns), BEFORE_ALL), AFTER_ALL)
         arrival = judge(self.streams[stream], schema, state, batch, lateness=lateness, now_ns=now_ns)
         return replace(self._moves(stream, arrival), times=times)
 

@@ -50,6 +50,7 @@ class Engine:
         self.pushed = [0, 0]
         self.late_rows: tuple[deque[int], deque[int]] = (deque(maxlen=10_000), deque(maxlen=10_000))
         self.is_finished = False
+        self.ended = [False, False]  # streams of which nothing will come
         self.advisor = IndexAdvisor(config, self.division)
         self.stopwatch = Stopwatch()
         self.pace: Pace | None = None
@@ -72,7 +73,7 @@ class Engine:
 
     def push_rows(self, side: int, source: Any, *, at: float | None = None) -> tuple[Rows, Rows]:
         """The same, giving the rows of the results alone."""
-        self._refuse_if_finished("push")
+        self._refuse_if_finished("push", side)
         batch = as_batch(source, about="batch")
         schema = self.setup.schemas[side]
         if schema is not None:
@@ -187,7 +188,7 @@ class Engine:
         return found
 
     def _advance(self, side: int, to: Any) -> tuple[Rows, Rows]:
-        self._refuse_if_finished("advance")
+        self._refuse_if_finished("advance", side)
         setup = self.setup
         schema, plan = setup.schemas[side], setup.plan
         step_ns = NANOSECONDS[self.config.streams[side].time_unit] if schema is None else schema.time_ns
@@ -202,9 +203,18 @@ class Engine:
                 self.log = None
         return found
 
-    def finish(self) -> pa.Table:
-        """Give what is left; nothing can be pushed afterwards."""
-        return self._timed(self.finish_rows)
+    def finish(self, side: int | None = None) -> pa.Table:
+        """Give what is left; nothing can be pushed afterwards. Or only one stream has ended."""
+        return self._timed(self.finish_rows if side is None else lambda: self._end(side))
+
+    def _end(self, side: int) -> tuple[Rows, Rows]:
+        found = (NO_ROWS, NO_ROWS)
+        if self.setup.core is not None and not self.is_finished and not self.ended[side]:
+            found = self.setup.core.finish(self.setup.keep, side)
+        if self.log is not None and not self.ended[side]:
+            self.log.append(Adjusted("end", side, 1))
+        self.ended[side] = True
+        return found
 
     def finish_rows(self) -> tuple[Rows, Rows]:
         """The same, giving the rows of the results alone."""
@@ -282,9 +292,12 @@ class Engine:
         stream = self.setup.core.statistics()["streams"][side]
         return bool(stream["expired_rows"] > _MOST_LOGGED_ROWS + 2 * stream["window_rows"])
 
-    def _refuse_if_finished(self, call: str) -> None:
+    def _refuse_if_finished(self, call: str, side: int) -> None:
         if self.is_finished:
             raise WatersmeetError(f"{call}() after finish(): this join has ended")
+        if self.ended[side]:
+            name = self.config.names[side]
+            raise WatersmeetError(f"{call}() after finish({name!r}): this stream has ended")
 
 
 def _push_with_payload(

@@ -57,7 +57,7 @@ class Advanced:
 class Adjusted:
     """A setting changed while not both streams are known. A lateness is in nanoseconds."""
 
-    what: str  # "idle", "lateness", "synchronised" or "poll", which only lets the others take effect
+    what: str  # "idle", "lateness", "synchronised", "end", or "poll", which only lets others take effect
     side: int
     value: int
 
@@ -69,6 +69,8 @@ class Adjusted:
             core.set_lateness(self.side, self.value // plan.unit_ns)
         elif self.what == "synchronised":
             core.set_synchronised(bool(self.value))
+        elif self.what == "end":
+            return list(core.finish(None, self.side))
         else:
             return list(core.poll(None))
         return []

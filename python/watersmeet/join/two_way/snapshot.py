@@ -32,6 +32,7 @@ def snapshot(engine: Engine) -> bytes:
     header = {
         "config": plain_config(engine.config),
         "finished": engine.is_finished,
+        "ended": engine.ended,
         "pushed": engine.pushed,
         "late_rows": [list(rows) for rows in engine.late_rows],
         "pace": None if engine.pace is None else engine.pace.plain(),
@@ -82,6 +83,7 @@ def _engine(header: dict[str, Any], sections: list[bytes], clock: Clock | None) 
     if engine.pace is not None:
         engine.pace.resume(header["pace"])
     engine.is_finished, engine.pushed = header["finished"], header["pushed"]
+    engine.ended = header["ended"]
     left, right, core, left_store, right_store, left_late, right_late, *pushes = sections
     engine.late = (_late(left_late), _late(right_late))
     calls = header["calls"]
