@@ -170,7 +170,7 @@ def compared(plan: EnginePlan, share: float) -> dict[str, float]:
     }
 
 
-def figure_7_engine(count: int = 12) -> dict[str, float]:
+def figure_7_engine(count: int = 6) -> dict[str, float]:
     """J-Fig7 in the engine at 20, 40 and 60 % of saturation, counted and living states."""
     values: dict[str, float] = {}
     for counted in (True, False):
