@@ -140,6 +140,17 @@ def _window(engine: Engine, left: AskedRow, right: AskedRow) -> Iterator[Reason]
         )
 
 
+def _stale(config: JoinConfig, left: AskedRow, right: AskedRow, apart: int) -> Iterator[Reason]:
+    older, newer = (left, right) if apart >= 0 else (right, left)
+    freshness = config.streams[older.side].freshness
+    if freshness is not None and abs(apart) > freshness.amount:
+        yield Reason(
+            "window",
+            f"Not fresh enough: {older} is {_span(abs(apart))} older than {newer}, and results take rows of"
+            f" {older.stream!r} only up to an age of {freshness}.",
+        )
+
+
 def _late(engine: Engine, left: AskedRow, right: AskedRow) -> Iterator[Reason]:
     for row in (left, right):
         if row.number is not None and row.number in engine.late_rows[row.side]:
