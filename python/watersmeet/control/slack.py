@@ -20,6 +20,8 @@ __all__ = ["SlackRule", "SlackState", "adapt_slack", "delays_of", "late_share_fo
 
 _LEVELS = 32  # per doubling; delays below it are exact
 _BINS = _LEVELS * 60
+_LONGER = 10.0  # how much longer than the delays the share of late rows is remembered
+_LEAST_AIM = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,8 @@ class SlackState:
     newest: int | None = None
     widening: float = 1.0
     lateness: int = 0
+    late: float = 0.0  # rows behind the bound in force, faded slowly
+    seen: float = 0.0  # all rows, faded as slowly
 
     @classmethod
     def unknown(cls) -> SlackState:
@@ -84,9 +88,21 @@ def adapt_slack(
     histogram.setflags(write=False)
     late = float((delays > state.lateness).mean()) if state.newest is not None else 0.0
     widening = _feedback(state.widening, late, rows=times.size, rule=rule)
-    lateness = int(np.ceil(_quantile(histogram, 1.0 - rule.late_share) * widening))
+    fade = 0.5 ** (times.size / (_LONGER * rule.half_life_rows))
+    state = replace(state, late=state.late * fade + late * times.size, seen=state.seen * fade + times.size)
+    lateness = int(np.ceil(_quantile(histogram, 1.0 - _aim(state, rule)) * widening))
     newest = int(max(times.max(), times.max() if state.newest is None else state.newest))
     return replace(state, histogram=histogram, newest=newest, widening=widening, lateness=lateness), lateness
+
+
+def _aim(state: SlackState, rule: SlackRule) -> float:
+    """The share of late rows to aim at: less than allowed for as long as it takes to make up for more.
+
+    When the disorder grows, many rows are late before the histogram knows; on average the target is only met
+    if fewer than allowed are late otherwise.
+    """
+    over = state.late / state.seen / rule.late_share
+    return rule.late_share * float(min(1.0, max(_LEAST_AIM, 2.0 - over)))
 
 
 def _feedback(widening: float, late: float, *, rows: int, rule: SlackRule) -> float:

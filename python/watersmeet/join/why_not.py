@@ -138,32 +138,6 @@ def _window(engine: Engine, left: AskedRow, right: AskedRow) -> Iterator[Reason]
             f"Window miss: {older} is {_span(abs(apart))} older than {newer}, and the window of"
             f" {older.stream!r} is {window}: {_span(abs(apart) - window.amount)} too old.",
         )
-    fresh = config.streams[older.side].freshness
-    if fresh is not None and abs(apart) > fresh.amount:
-        yield Reason(
-            "window",
-            f"Window miss: {older} is {_span(abs(apart))} older than {newer}, and results hold no row of"
-            f" {older.stream!r} that is older than its freshness={fresh}.",
-        )
-    if window.is_rows:
-        yield from _pushed_out(engine, older, newer, window.amount)
-
-
-def _pushed_out(engine: Engine, older: AskedRow, newer: AskedRow, rows: int) -> Iterator[Reason]:
-    """A window of rows: so many others came after the older row and before the newer one."""
-    stream = engine.config.streams[older.side]
-    if older.number is None or newer.time_ns is None or stream.lateness is not None:
-        return
-    last = asked_row(engine, older.side, older.number + rows, argument="row")
-    if last.time_ns is None:
-        return
-    first_of_equals = older.side < newer.side
-    if last.time_ns < newer.time_ns or (last.time_ns == newer.time_ns and first_of_equals):
-        yield Reason(
-            "window",
-            f"Window miss: {rows} rows of {older.stream!r} came after {older} and before {newer}, and its"
-            f" window is {stream.window}.",
-        )
 
 
 def _stale(config: JoinConfig, left: AskedRow, right: AskedRow, apart: int) -> Iterator[Reason]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import watersmeet as wm
+
+DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
 
 
 def _disordered(rng: np.random.Generator, count: int, *, start_us: int, mean_delay_us: float) -> Any:
@@ -94,3 +98,58 @@ def test_differential_restored_join_goes_on_with_what_it_had_learnt() -> None:
         _push(each, times[10_100:], 300)
     assert again.metrics == join.metrics
     assert again.late("a").equals(join.late("a"))
+
+
+def _streams() -> dict[str, Any]:
+    """Times in milliseconds, as they arrive: light and heavy tails, and disorder that changes tenfold."""
+    rng = np.random.default_rng(3)
+    times = np.arange(100_000) * 10
+    delays = {
+        "exponential": rng.exponential(200.0, len(times)),
+        "heavy tail": np.minimum(rng.pareto(1.5, len(times)) * 50.0, 60_000.0),
+        "changing": rng.exponential(100.0, len(times)) * np.where((times // 200_000) % 2, 10.0, 1.0),
+    }
+    return {name: times[np.argsort(times + delay, kind="stable")] for name, delay in delays.items()}
+
+
+def _landings() -> Any:
+    """Real disorder: flights' landings, reported in the order in which they took off."""
+    tables = [
+        pq.read_table(DATA / "nycflights13" / f"{name}.parquet", columns=["ts", "flight_key"])
+        for name in ("departures", "arrivals")
+    ]
+    took_off, landed = (table.to_pandas().drop_duplicates("flight_key") for table in tables)
+    both = took_off.merge(landed, on="flight_key", suffixes=("_off", "")).sort_values("ts_off", kind="stable")
+    return both["ts"].to_numpy()[:100_000].astype(np.int64)
+
+
+def _check_bound(times: Any, target: float) -> None:
+    join = wm.WindowJoin(
+        wm.Stream(
+            "a", window=0, time_unit="ms", lateness=wm.Lateness(target=target, period=np.ptp(times) / 5e5)
+        ),
+        wm.Stream("b", window=0, time_unit="ms"),
+        output="rows",
+    )
+    bounds = []
+    for begin in range(0, len(times), 500):
+        join.push("a", pa.table({"ts": times[begin : begin + 500]}))
+        bounds.append(join.metrics.stream("a").lateness_s or 0.0)
+    stream = join.metrics.stream("a")
+    assert 0 < stream.late_rows / stream.rows <= 1.0 - target
+    in_hindsight = np.quantile(np.maximum.accumulate(times) - times, target, method="higher") / 1e3
+    assert np.mean([bound for bound in bounds if bound < np.inf]) <= 1.25 * in_hindsight
+
+
+@pytest.mark.parametrize("target", [0.9, 0.99])
+@pytest.mark.parametrize("name", ["exponential", "heavy tail", "changing"])
+def test_few_enough_are_late_and_the_bound_is_near_the_smallest_in_hindsight(
+    name: str, target: float
+) -> None:
+    _check_bound(_streams()[name], target)
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason=f"the real streams are not here: no folder {DATA}")
+@pytest.mark.parametrize("target", [0.9, 0.99])
+def test_few_enough_landings_are_late_when_reported_by_take_off(target: float) -> None:
+    _check_bound(_landings(), target)

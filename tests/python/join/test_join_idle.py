@@ -214,3 +214,38 @@ def test_idle_stream_whose_types_need_another_core_repeats_and_loses_nothing() -
     given += out + join.finish()["left_row"].to_pylist()
     assert set(given) == set(range(21))
     assert [given.count(row) for row in range(15)] == [1] * 15
+
+
+@pytest.mark.parametrize("order", [None, *ORDERS])
+def test_one_stream_may_end_while_the_other_goes_on(order: Any) -> None:
+    join = _join(order)
+    join.push("a", _rows(1, 2))
+    out = join.push("b", _rows(3)).num_rows
+    out += join.finish("b").num_rows
+    join = wm.WindowJoin.restore(join.snapshot())
+    out += join.push("a", _rows(5, 50)).num_rows
+    assert out == (4 if order is None else 3), "held, where another row of a could come at 50"
+    with pytest.raises(wm.WatersmeetError, match=r"push\(\) after finish\('b'\)"):
+        join.push("b", _rows(60))
+    with pytest.raises(wm.WatersmeetError, match=r"advance\(\) after finish\('b'\)"):
+        join.advance("b", to=60)
+    assert join.finish("b").num_rows == 0, "it has ended already"
+    assert out + join.finish().num_rows == 4
+
+
+def test_end_of_a_stream_that_never_came_lets_unmatched_rows_go() -> None:
+    streams = (wm.Stream(name, window="10s", time_unit="s") for name in "ab")
+    join = wm.WindowJoin(*streams, how="left", output="rows")
+    assert join.push("a", pa.table({"ts": [1, 2]})).num_rows == 0
+    assert join.finish("b").num_rows == 2
+    assert join.push("a", pa.table({"ts": [3]})).num_rows == 1
+
+
+def test_end_of_a_stream_under_a_budget() -> None:
+    streams = [wm.Stream(name, window="10s", time_unit="s") for name in "ab"]
+    join = wm.WindowJoin(*streams, on=wm.equal("k"), shed=wm.Shed(wm.comparisons(1e6)), index="scan")
+    rows = {"ts": [1, 2], "k": [1, 1]}
+    found = join.push("a", pa.table(rows)).num_rows + join.push("b", pa.table(rows)).num_rows
+    found += join.finish("b").num_rows
+    found += join.push("a", pa.table({"ts": [5], "k": [1]})).num_rows + join.finish().num_rows
+    assert found == 6

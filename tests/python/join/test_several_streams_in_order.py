@@ -15,7 +15,7 @@ from watersmeet.testing import ManualClock
 
 KINDS = ["multi", "ring"]
 ORDERS = ["sync-filter", "filter-order", wm.AdaptiveOrder(period="1s", comparison_s=1e-3)]
-CASES = 60
+CASES = 40
 FAMILIES = ("equal_int", "equal_text", "equal_composite", "band", "overlap", "cosine", "cross")
 
 

@@ -137,3 +137,21 @@ def test_rows_that_cannot_be_asked_about_are_refused() -> None:
         wm.why_not(join, {"ts": 1}, 0)
     with pytest.raises(wm.ConfigError, match="expected a WindowJoin"):
         wm.why_not(3, 0, 0)  # type: ignore[arg-type]
+
+
+def test_shed_pair_is_told() -> None:
+    streams = [wm.Stream(name, window="10s", time_unit="s") for name in "ab"]
+    shed = wm.Shed(wm.comparisons(5))
+    join = wm.WindowJoin(*streams, on=wm.equal("k"), shed=shed, index="scan", basic_window="1s")
+    for second in range(40):
+        for name in "ab":
+            join.push(name, pa.table({"ts": [second] * 5, "k": [1] * 5}))
+    reason = wm.why_not(join, 190, 190)
+    assert reason.stage == "shed"
+    assert "comparisons were shed" in reason
+
+
+def test_joins_of_several_streams_are_refused_with_what_to_do_instead() -> None:
+    streams = [wm.Stream(name, window="10s") for name in "abc"]
+    with pytest.raises(wm.ConfigError, match=r"MultiJoin: expected a WindowJoin.*why_waiting"):
+        wm.why_not(wm.MultiJoin(streams), 0, 0)  # type: ignore[arg-type]

@@ -16,6 +16,7 @@ from watersmeet.vocabulary import Lateness
 __all__ = ["WIDEST", "Slack"]
 
 WIDEST: Final = 1 << 61  # a bound that no row exceeds, in any unit
+_AIM: Final = 0.9  # of the late rows allowed: what is left makes up for changes of the disorder
 _FOLD_ROWS: Final = 256
 _FIRST_ROWS: Final = 1000
 
@@ -25,7 +26,7 @@ class Slack:
 
     def __init__(self, lateness: Lateness) -> None:
         self._lateness = lateness
-        self._rule = SlackRule(late_share=1.0 - lateness.target)
+        self._rule = SlackRule(late_share=_AIM * (1.0 - lateness.target))
         self._state = SlackState.unknown()
         self._unseen: list[npt.NDArray[np.int64]] = []
         self._rows = 0
@@ -78,6 +79,7 @@ class Slack:
             "newest": self._state.newest,
             "widening": self._state.widening,
             "lateness": self._state.lateness,
+            "late": [self._state.late, self._state.seen],
             "unseen": [int(time) for part in self._unseen for time in part],
             "rows": self._rows,
             "since": self._since_ns,
@@ -91,7 +93,9 @@ class Slack:
         for place, weight in plain["bins"]:
             histogram[place] = weight
         histogram.setflags(write=False)
-        self._state = SlackState(histogram, plain["newest"], plain["widening"], plain["lateness"])
+        self._state = SlackState(
+            histogram, plain["newest"], plain["widening"], plain["lateness"], *plain["late"]
+        )
         self._unseen = [np.array(plain["unseen"], np.int64)] if plain["unseen"] else []
         self._rows, self._since_ns = plain["rows"], plain["since"]
         self._unit_ns, self.bound = plain["unit"], plain["bound"]
