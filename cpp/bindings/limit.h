@@ -1,4 +1,5 @@
-// The memory limit of a join, as its bindings keep it: how much the core may take, and what to do beyond that.
+// The memory limit of a join, as its bindings keep it: how much the core may take, and what to do beyond
+// that.
 #pragma once
 
 #include <malloc.h>
@@ -15,8 +16,8 @@ namespace watersmeet::bindings {
 
 class Limit {
  public:
-  // The core may take `room` bytes. may_evict: windows will be cut to fit after a change, so that only what cannot be
-  // cut has to fit by itself.
+  // The core may take `room` bytes. may_evict: windows will be cut to fit after a change, so that only what
+  // cannot be cut has to fit by itself.
   void set(std::size_t room, bool may_evict) {
     room_ = room;
     may_evict_ = may_evict;
@@ -29,9 +30,9 @@ class Limit {
     if (!room_.has_value()) return;
     const std::size_t needed = may_evict_ ? join.waiting_bytes() : join.bytes();
     if (needed <= *room_) return;
-    throw MemoryLimitError(std::string(may_evict_ ? "results held back and rows that wait" : "windows and batch") +
-                           " take " + std::to_string(needed) + " bytes, and " + std::to_string(*room_) +
-                           " are left of memory_limit");
+    throw MemoryLimitError(
+        std::string(may_evict_ ? "results held back and rows that wait" : "windows and batch") + " take " +
+        std::to_string(needed) + " bytes, and " + std::to_string(*room_) + " are left of memory_limit");
   }
 
   // Gives what was freed back to the system, which allocators do not by themselves.

@@ -487,8 +487,8 @@ double SelectiveJoin::probe(std::size_t stream, Seq own_row, std::uint8_t type, 
   const Seq hi = partners.upper_bound(range.last);
   if (scores_[other]) scores_[other]->forget_before(lo);
   const Side& other_side = *sides_[other];
-  const double absent = other_side.evicted.count(range.first, range.last) +
-                        other_side.thinned.count(range.first, range.last);
+  const double absent =
+      other_side.evicted.count(range.first, range.last) + other_side.thinned.count(range.first, range.last);
   const auto lost = static_cast<std::uint64_t>(absent + 0.5);
   total.due += lost + (hi > lo ? hi - lo : 0);
   total.lost += lost;

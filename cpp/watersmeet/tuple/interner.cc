@@ -46,7 +46,8 @@ Code Interner::intern(std::uint64_t word) {
 
 Code Interner::intern(std::string_view text) {
   const std::uint64_t hash = hash_bytes(text.data(), text.size());
-  return find_or_add(hash, hash, [&](Code code) { return texts_[code] == text; }, text);
+  return find_or_add(
+      hash, hash, [&](Code code) { return texts_[code] == text; }, text);
 }
 
 void Interner::place(Code code, std::uint64_t word, std::string_view text) {
@@ -141,7 +142,8 @@ void Interner::save(ByteWriter& writer) const {
 }
 
 void Interner::load(ByteReader& reader) {
-  if ((reader.get<std::uint8_t>() == 1) != bytes_mode_) throw SnapshotError("snapshot: items of another type");
+  if ((reader.get<std::uint8_t>() == 1) != bytes_mode_)
+    throw SnapshotError("snapshot: items of another type");
   const auto size = reader.get<std::uint64_t>();
   const auto live = reader.get<std::uint64_t>();
   // Codes are dense by construction: far more codes than values means damage, not data.

@@ -98,7 +98,7 @@ def _default_ingest() -> Mapping[Kind, float]:
 
 @dataclass(frozen=True, slots=True)
 class UnitCosts:
-    """All unit costs of a machine. Without arguments: those of default_costs.py, round guesses: calibrate."""
+    """All unit costs of a machine. Without arguments: those measured on the machine of default_costs.py."""
 
     curves: Mapping[tuple[Kind, Structure], CostCurve] = field(default_factory=_default_curves)
     # One row read, ordered and appended to a scanned window: what every row costs, whatever the choice.
