@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from operator import mul
 from typing import Final
 
 from watersmeet.cost import _check
-from watersmeet.cost.unit_costs import KINDS, Kind, OperationCosts, Structure, UnitCosts
+from watersmeet.cost.unit_costs import KINDS, Kind, OperationCosts, Structure, UnitCosts, operations_of
 from watersmeet.errors import ConfigError
 
 __all__ = ["DirectionLoad", "Work", "predicted_cost", "probe_work", "rebuild_cost", "stream_cost"]
@@ -70,7 +70,7 @@ class Work:
 
     def times(self, costs: OperationCosts) -> float:
         """Nanoseconds that this work takes."""
-        return float(sum(map(mul, astuple(self), astuple(costs))))
+        return float(sum(map(mul, operations_of(self), operations_of(costs))))
 
 
 def probe_work(load: DirectionLoad, structure: Structure) -> Work:
