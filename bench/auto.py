@@ -29,7 +29,7 @@ from bench.machine import card
 from bench.workloads import WORKLOADS
 
 WORST = 1.10
-MOST_COMPARISONS = 3e9
+MOST_COMPARISONS = {"hash": 3e9, "inverted": 3e8}  # beside the index that would avoid them
 SCALES = {"W1": 0.5, "W1z": 0.2, "W2": 0.3, "W2b": 0.1, "W3": 0.06}
 
 
@@ -47,13 +47,13 @@ class Workload:
 
 def fixed(workload: Workload) -> list[tuple[str, str]]:
     """The pairs of indexes that can be waited for: index n is of window n, which stream 1 - n scans."""
+    most = MOST_COMPARISONS[workload.indexes[0]]
+
+    def scanned(pair: tuple[str, ...]) -> float:
+        return sum(workload.comparisons[1 - window] for window in (0, 1) if pair[window] == "scan")
+
     pairs = itertools.product(workload.indexes, repeat=2)
-    return [
-        pair
-        for pair in pairs
-        if sum(workload.comparisons[1 - window] for window in (0, 1) if pair[window] == "scan")
-        < MOST_COMPARISONS
-    ]
+    return [(pair[0], pair[1]) for pair in pairs if scanned(pair) < most]
 
 
 def run(workload: Workload, index: Any) -> tuple[float, int]:
