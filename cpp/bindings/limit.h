@@ -1,4 +1,5 @@
-// The memory limit of a join, as its bindings keep it: how much the core may take, and what to do beyond that.
+// The memory limit of a join, as its bindings keep it: how much the core may take, and what to do beyond
+// that.
 #pragma once
 
 #include <malloc.h>
@@ -15,8 +16,8 @@ namespace watersmeet::bindings {
 
 class Limit {
  public:
-  // The core may take `room` bytes. may_evict: windows will be cut to fit after a change, so that only what cannot be
-  // cut has to fit by itself.
+  // The core may take `room` bytes. may_evict: windows will be cut to fit after a change, so that only what
+  // cannot be cut has to fit by itself.
   void set(std::size_t room, bool may_evict) {
     room_ = room;
     may_evict_ = may_evict;

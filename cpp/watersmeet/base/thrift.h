@@ -1,9 +1,9 @@
 // How arrays grow: generously, which is fast, or little by little, for a join that has a memory limit.
 //
-// Growing by doubling moves each element once or twice, and may hold three times what is needed while it does. A
-// join under a limit would rather move elements more often than give rows up for room that stands empty. Arrays lie
-// deep inside windows and indexes, so the choice is not handed down to each: whoever drives a join says so for the
-// time of a call. Threads    each has its own choice.
+// Growing by doubling moves each element once or twice, and may hold three times what is needed while it
+// does. A join under a limit would rather move elements more often than give rows up for room that stands
+// empty. Arrays lie deep inside windows and indexes, so the choice is not handed down to each: whoever drives
+// a join says so for the time of a call. Threads    each has its own choice.
 #pragma once
 
 #include <cstddef>

@@ -64,7 +64,8 @@ double Absent::rows_until(Timestamp time, bool inclusive) const {
   const auto rows = static_cast<double>(stretch.rows);
   if (inclusive ? stretch.last <= time : stretch.last < time) return base + rows;
   const double span = static_cast<double>(stretch.last) - static_cast<double>(stretch.first);
-  const double part = span <= 0 ? 0.0 : (static_cast<double>(time) - static_cast<double>(stretch.first)) / span;
+  const double part =
+      span <= 0 ? 0.0 : (static_cast<double>(time) - static_cast<double>(stretch.first)) / span;
   return base + rows * std::min(1.0, part);
 }
 

@@ -1,8 +1,8 @@
 // How many rows are missing from a window, and when they were: evicted or never taken in, for want of memory.
 //
-// A join that gives rows up must still say how many pairs it owes for them. Keeping all their timestamps would take a
-// good part of the memory that eviction is to free, so a bounded number of stretches of time is kept, with the rows
-// in each; inside a stretch, rows are taken to be evenly spread. Invariants
+// A join that gives rows up must still say how many pairs it owes for them. Keeping all their timestamps
+// would take a good part of the memory that eviction is to free, so a bounded number of stretches of time is
+// kept, with the rows in each; inside a stretch, rows are taken to be evenly spread. Invariants
 //   (1) Stretches are in time order, do not overlap but at their ends, and are at most kMost in number.
 // Cost       add O(stretches added) amortised; count O(log kMost).
 // Threads    one writer.

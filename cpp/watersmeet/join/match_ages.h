@@ -1,9 +1,9 @@
 // How old rows are when they are met, and when they match: the measured match densities of one direction.
 //
-// Ages run from 0 to the span of the probed window, in kCells cells; the age of a partner newer than the probing row is
-// 0. In a window of rows an age is how many rows back. What is counted is sampled: some probes of each change, and some
-// results of each block, each standing for its neighbours.
-// Paper: [Gedik] IV-B, the match density f by age. Threads    one writer.
+// Ages run from 0 to the span of the probed window, in kCells cells; the age of a partner newer than the
+// probing row is 0. In a window of rows an age is how many rows back. What is counted is sampled: some probes
+// of each change, and some results of each block, each standing for its neighbours. Paper: [Gedik] IV-B, the
+// match density f by age. Threads    one writer.
 #pragma once
 
 #include <algorithm>

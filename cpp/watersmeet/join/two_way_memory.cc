@@ -22,7 +22,8 @@ std::uint64_t TwoWayJoin::absent_for(std::size_t stream, Timestamp ts, Seq visib
     return other.window.begin() > full ? std::min(other.window.begin() - full, other.counts.evicted_rows) : 0;
   }
   const TimeRange range = bounds_.range(stream, ts);
-  const double rows = other.evicted.count(range.first, range.last) + other.thinned.count(range.first, range.last);
+  const double rows =
+      other.evicted.count(range.first, range.last) + other.thinned.count(range.first, range.last);
   return static_cast<std::uint64_t>(rows + 0.5);
 }
 
@@ -45,7 +46,8 @@ void TwoWayJoin::sample_probes(std::size_t stream) {
   const Window& own = sides_[stream]->window;
   const bool by_count = config_.streams[1 - stream].window_rows.has_value();
   const Wide span = age_span(1 - stream);
-  const std::size_t step = std::max<std::size_t>(1, (fresh.lo.size() + MatchAges::kProbes - 1) / MatchAges::kProbes);
+  const std::size_t step =
+      std::max<std::size_t>(1, (fresh.lo.size() + MatchAges::kProbes - 1) / MatchAges::kProbes);
   MatchAges& ages = ages_[stream];
   for (std::size_t at = step / 2; at < fresh.lo.size(); at += step) {
     const auto weight = static_cast<double>(step);
@@ -62,7 +64,8 @@ void TwoWayJoin::sample_probes(std::size_t stream) {
         first = visible > static_cast<Seq>(edge) ? visible - static_cast<Seq>(edge) : 0;
       } else if (!is_last) {
         const Wide oldest = Wide{ts} - edge;
-        first = oldest < kMinTimestamp ? other.window.begin() : other.window.upper_bound(static_cast<Timestamp>(oldest));
+        first = oldest < kMinTimestamp ? other.window.begin()
+                                       : other.window.upper_bound(static_cast<Timestamp>(oldest));
       }
       first = std::clamp(first, std::min(fresh.lo[at], top), top);
       ages.met[cell] += weight * static_cast<double>(top - first);
@@ -82,7 +85,8 @@ void TwoWayJoin::sample_probes(std::size_t stream) {
     if (!by_count) continue;
     // Rows missing from a window of rows are its oldest.
     double missing = static_cast<double>(absent_for(stream, ts, visible));
-    const double cell_rows = std::max(1.0, static_cast<double>(span) / static_cast<double>(MatchAges::kCells));
+    const double cell_rows =
+        std::max(1.0, static_cast<double>(span) / static_cast<double>(MatchAges::kCells));
     for (std::size_t cell = MatchAges::kCells; cell-- > 0 && missing > 0;) {
       const double here = cell == 0 ? missing : std::min(missing, cell_rows);
       ages.absent[cell] += weight * here;
@@ -101,8 +105,9 @@ void TwoWayJoin::sample_results(std::size_t own_stream, const Pairs& found) {
   MatchAges& ages = ages_[own_stream];
   for (std::size_t at = step / 2; at < found.size(); at += step) {
     const auto place = static_cast<std::size_t>(found.own[at] - fresh.first);
-    const Wide age = by_count ? Wide{fresh.visible.empty() ? other.end() : fresh.visible[place]} - found.other[at] - 1
-                              : Wide{own.timestamps[found.own[at]]} - other.timestamps[found.other[at]];
+    const Wide age =
+        by_count ? Wide{fresh.visible.empty() ? other.end() : fresh.visible[place]} - found.other[at] - 1
+                 : Wide{own.timestamps[found.own[at]]} - other.timestamps[found.other[at]];
     const std::size_t cell = MatchAges::cell(age, span);
     ages.matches[cell] += static_cast<double>(step);
     ages.sampled[cell] += 1;
@@ -127,7 +132,8 @@ void TwoWayJoin::note_thinned(std::size_t stream, std::uint64_t rows, std::uint6
   Side& side = *sides_[stream];
   side.counts.thinned_rows += rows;
   side.thinned.add(first, last, rows);
-  // A row that was not taken in owes about as many pairs as one that was; if none was, the other window's rows.
+  // A row that was not taken in owes about as many pairs as one that was; if none was, the other window's
+  // rows.
   const auto each = kept > 0 ? static_cast<double>(last_due_[stream]) / static_cast<double>(kept)
                              : static_cast<double>(sides_[1 - stream]->window.size());
   const auto owed = static_cast<std::uint64_t>(each * static_cast<double>(rows) + 0.5);

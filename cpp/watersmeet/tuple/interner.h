@@ -1,7 +1,7 @@
 // Small dense codes for set items and for keys that are not 64-bit words, counted by the rows that hold them.
 //
-// Both windows of a term share one interner, so equal codes mean equal values, exactly: values are compared in
-// full, never by hash alone. A value's memory is given back when the last row holding it expires.
+// Both windows of a term share one interner, so equal codes mean equal values, exactly: values are compared
+// in full, never by hash alone. A value's memory is given back when the last row holding it expires.
 //
 // Invariants
 //   (1) A code with references names one value; two codes never name equal values.

@@ -2,8 +2,8 @@
 
 Extends [Kang] 4.3: memory is bytes, rows of the two streams differ in size, and how likely a row of some age
 is to match is measured while the join runs. What was not measured, since rows of that age were given up
-before they were met, is taken to match like the other rows of its window; where nothing at all was, like
-those of the other window, which is [Kang]'s own assumption of one selectivity.
+before they were met, is taken to match like the oldest rows that were; where nothing at all was, like those
+of the other window, which is [Kang]'s own assumption of one selectivity.
 """
 
 from __future__ import annotations
@@ -49,14 +49,16 @@ class AgeCounts:
         return 2.0 * squares / results if results > 0.0 else 1.0
 
     def densities(self, otherwise: float) -> tuple[float, ...]:
-        """Matches per pair by age; where few pairs were met, near the density of all."""
+        """Matches per pair by age; where few pairs were met, near the density of the next younger rows."""
         common = self.density
         mean = otherwise if common is None else common
         weight = _PRIOR / mean if mean > 0.0 else 1.0
-        return tuple(
-            (found + weight * mean) / (met + weight)
-            for found, met in zip(self.matches, self.met, strict=True)
-        )
+        values: list[float] = []
+        younger = mean
+        for found, met in zip(self.matches, self.met, strict=True):
+            younger = (found + weight * younger) / (met + weight)
+            values.append(younger)
+        return tuple(values)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,12 @@ expired, and these change with the size of the window, since a large one lies fu
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import astuple, dataclass, field, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from itertools import pairwise
+from operator import attrgetter
 from types import MappingProxyType
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from watersmeet.cost import _check
 from watersmeet.errors import ConfigError
@@ -52,8 +53,15 @@ class OperationCosts:
     expire: float = 0.0  # one row dropped, the same
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            _check.at_least(getattr(self, each.name), 0.0, argument=f"OperationCosts({each.name})")
+        if all(0.0 <= value < math.inf for value in operations_of(self)):
+            return
+        for name in OPERATIONS:
+            _check.at_least(getattr(self, name), 0.0, argument=f"OperationCosts({name})")
+
+
+OPERATIONS: Final[tuple[str, ...]] = tuple(each.name for each in fields(OperationCosts))
+# The values of an OperationCosts, or of a Work, which has the same names: a join looks at them while it runs.
+operations_of: Final[Callable[[Any], tuple[float, ...]]] = attrgetter(*OPERATIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +87,8 @@ class CostCurve:
         for (low, below), (high, above) in pairwise(self.points):
             if rows <= high:
                 weight = math.log(rows / low) / math.log(high / low)
-                values = zip(fields(below), astuple(below), astuple(above), strict=True)
-                return OperationCosts(**{f.name: b + weight * (a - b) for f, b, a in values})
+                values = zip(OPERATIONS, operations_of(below), operations_of(above), strict=True)
+                return OperationCosts(**{name: b + weight * (a - b) for name, b, a in values})
         return self.points[-1][1]
 
 
@@ -98,7 +106,7 @@ def _default_ingest() -> Mapping[Kind, float]:
 
 @dataclass(frozen=True, slots=True)
 class UnitCosts:
-    """All unit costs of a machine. Without arguments: those of default_costs.py, round guesses: calibrate."""
+    """All unit costs of a machine. Without arguments: those measured on the machine of default_costs.py."""
 
     curves: Mapping[tuple[Kind, Structure], CostCurve] = field(default_factory=_default_curves)
     # One row read, ordered and appended to a scanned window: what every row costs, whatever the choice.

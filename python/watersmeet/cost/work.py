@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
-from operator import attrgetter, mul
+from dataclasses import dataclass
+from operator import mul
 from typing import Final
 
 from watersmeet.cost import _check
-from watersmeet.cost.unit_costs import KINDS, Kind, OperationCosts, Structure, UnitCosts
+from watersmeet.cost.unit_costs import KINDS, Kind, OperationCosts, Structure, UnitCosts, operations_of
 from watersmeet.errors import ConfigError
 
 __all__ = ["DirectionLoad", "Work", "predicted_cost", "probe_work", "rebuild_cost", "stream_cost"]
@@ -70,10 +70,7 @@ class Work:
 
     def times(self, costs: OperationCosts) -> float:
         """Nanoseconds that this work takes."""
-        return float(sum(map(mul, _in_order(self), _in_order(costs))))
-
-
-_in_order = attrgetter(*(each.name for each in fields(Work)))  # astuple copies deeply: 20 times slower
+        return float(sum(map(mul, operations_of(self), operations_of(costs))))
 
 
 def probe_work(load: DirectionLoad, structure: Structure) -> Work:

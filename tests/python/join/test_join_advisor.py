@@ -28,6 +28,7 @@ def costs(*, scan: float, other: float) -> UnitCosts:
 def restless(monkeypatch: pytest.MonkeyPatch) -> None:
     """A join that looks at its indexes at every push."""
     monkeypatch.setattr(advisor, "_LOOK_EVERY_ROWS", 1)
+    monkeypatch.setattr(advisor, "_RAREST_LOOK_ROWS", 1)
     monkeypatch.setattr(advisor, "_FEWEST_PROBES", 1)
 
 

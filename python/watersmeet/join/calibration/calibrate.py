@@ -117,16 +117,14 @@ class _Bench:
 
     def join(self, structure: Structure) -> Any:
         index, _, merge = structure.partition("/")
-        term = _native.Term(
-            columns=(2, 2) if self.shape.kind == "weighted" else (1, 1),
-            label=self.shape.name,
-            **self.shape.term(self.rows),
-        )
+        options = self.shape.term(self.rows)
+        columns = (2, 2) if self.shape.kind == "weighted" else (1, 1)
+        terms = [_native.Term(columns=columns, label=self.shape.name, **options)] if options else []
         streams = (
             _native.StreamConfig("probing", time_column="ts", index="scan"),
             _native.StreamConfig("window", time_column="ts", index=index, merge=merge or "auto"),
         )
-        return _native.Join([term], streams, lower=-self.rows, upper=0)
+        return _native.Join(terms, streams, lower=-self.rows, upper=0)
 
     def filling(self, salt: int, *, start: int = 0, rows: int | None = None) -> list[pa.RecordBatch]:
         return _filling(self.shape, (self.seed, salt), start, self.rows if rows is None else rows)

@@ -87,6 +87,13 @@ def _weighted(name: str, *, domain: int, zipf: float, size: int, at_least: float
     return Shape("weighted", name, lambda rows: term, draw, lambda random, count, rows: draw(random, count))
 
 
+def _every() -> Shape:
+    """No predicate at all: a probe meets the whole window."""
+    return Shape(
+        "every", "every row", lambda rows: {}, lambda random, rows: [], lambda random, count, rows: []
+    )
+
+
 def _items(random: _Random, rows: int, domain: int, zipf: float, size: int) -> npt.NDArray[np.int64]:
     """Sets of `size` different items: a popular one, and a walk of popular strides from it."""
     weights = np.arange(1, domain + 1, dtype=np.float64) ** -zipf
@@ -120,4 +127,5 @@ SHAPES: Final[tuple[Shape, ...]] = (
     _weighted("rare items", domain=10_000, zipf=0.8, size=10, at_least=0.8),
     _weighted("popular items", domain=100, zipf=0.6, size=5, at_least=0.9),
     _weighted("rare items, many pairs", domain=10_000, zipf=0.8, size=10, at_least=0.5),
+    _every(),
 )

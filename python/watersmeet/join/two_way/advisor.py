@@ -32,6 +32,10 @@ from watersmeet.vocabulary import Metrics, Span
 __all__ = ["Change", "IndexAdvisor", "met_spans"]
 
 _LOOK_EVERY_ROWS: Final = 8_192
+_RAREST_LOOK_ROWS: Final = 1 << 20
+_LOOK_S: Final = 3e-4  # that a look takes
+_LOOK_SHARE: Final = 0.02  # of the join's time that looks may take
+_FASTEST_ROW_S: Final = 2e-8
 _FEWEST_PROBES: Final = 256  # in a direction, before its counters say anything
 _CHOOSABLE: Final = ("equal", "overlap", "weighted")
 
@@ -75,7 +79,7 @@ class IndexAdvisor:
 
     def consider(self, core: Any, metrics: Metrics, *, elapsed_s: float) -> None:
         """Look at the counters, `elapsed_s` of stream time after the first row, and change what pays."""
-        self._next_look = self._rows + max(_LOOK_EVERY_ROWS, self._rows // 4)
+        self._next_look = self._rows + _LOOK_EVERY_ROWS
         loads = self._loads(metrics, elapsed_s)
         if loads is None:
             return
@@ -90,8 +94,20 @@ class IndexAdvisor:
                 core.reindex(window, index=index)
                 self.index[window] = index
                 self.changes.append(Change(self._names[window], index, elapsed_s, reason))
-        if self._wanted != self.index:  # to be confirmed soon
-            self._next_look = self._rows + max(_LOOK_EVERY_ROWS, self._rows // 8)
+        if self._wanted == self.index:  # else the next look confirms it, and comes soon
+            self._next_look = self._rows + self._rows_worth_a_look(loads)
+
+    def _rows_worth_a_look(self, loads: tuple[DirectionLoad, DirectionLoad]) -> int:
+        """How many rows to wait so that looking costs little of what they do; by the model, not a clock."""
+        seconds, rows = 0.0, 0.0
+        for window, load in enumerate(loads):
+            structure = self.structure(window, load)
+            if structure is not None:
+                costs = self.unit_costs.of(load.kind, structure, rows=load.window_rows)
+                seconds += predicted_cost(load, structure, costs)
+            rows += load.window_rate
+        row_s = max(_FASTEST_ROW_S, seconds / rows if rows else 0.0)
+        return int(min(max(_LOOK_EVERY_ROWS, _LOOK_S / (_LOOK_SHARE * row_s)), _RAREST_LOOK_ROWS))
 
     def structure(self, window: int, load: DirectionLoad) -> Structure | None:
         """What the window is kept as; of an inverted index, with the merge that the load favours."""

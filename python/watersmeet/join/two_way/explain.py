@@ -43,11 +43,24 @@ def _facts(engine: Engine) -> tuple[str, ...]:
         facts.append(f"then asked, in blocks: {', '.join(map(str, division.functions))}")
     order = config.order if engine.pace is None else engine.pace.facts()["order"]
     facts.append("results as they are found" if order is None else f"results by time ({order})")
+    if engine.memory is not None:
+        facts.append(_memory(engine))
     facts += [
         f"after {change.at_s:.3g} s the window of {change.stream} became {change.index}: {change.reason}"
         for change in engine.advisor.changes
     ]
     return tuple(facts)
+
+
+def _memory(engine: Engine) -> str:
+    assert engine.memory is not None
+    beyond = "windows shrink" if engine.memory.may_shrink else "batches are refused"
+    metrics = engine.metrics()
+    given_up = sum(stream.evicted_rows + stream.dropped_rows for stream in metrics.streams)
+    return (
+        f"memory: {metrics.memory_bytes:,} of {engine.memory.limit:,} bytes, beyond which {beyond};"
+        f" {given_up:,} rows given up so far, share of the answer {metrics.recall}"
+    )
 
 
 def _direction(
