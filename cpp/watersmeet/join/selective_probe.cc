@@ -16,8 +16,8 @@ constexpr double kMostForSamples = 0.05;
 // Rows of one sample: the fewer, the less do matches come together, and the less is the server kept from its
 // work.
 constexpr Seq kUnitRows = 128;
-// Samples are fewer when the input buffer is full, but never none.
-constexpr double kLeastLeave = 0.01;
+// Samples are fewer when the input buffer is full, but not by much: what is shed then must be known too.
+constexpr double kLeastLeave = 0.25;
 
 [[nodiscard]] double whole_number(std::size_t count) { return static_cast<double>(count); }
 

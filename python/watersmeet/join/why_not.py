@@ -178,7 +178,7 @@ def _waiting(engine: Engine, left: AskedRow, right: AskedRow) -> Iterator[Reason
 
 
 def _held(engine: Engine, left: AskedRow, right: AskedRow) -> Iterator[Reason]:
-    if left.number is None or right.number is None or engine.config.shed is not None:
+    if left.number is None or right.number is None:
         return
     if engine.setup.core is not None and engine.setup.core.holds(left.number, right.number):
         yield Reason(
@@ -218,7 +218,7 @@ def _out(engine: Engine, left: AskedRow, right: AskedRow) -> Reason:
 def _clock(engine: Engine, side: int, which: int) -> int | None:
     """A moment of the core's progress() in nanoseconds; None before there is one."""
     plan = engine.setup.plan
-    if plan is None or engine.config.shed is not None:
+    if plan is None:
         return None
     moment = int(engine.setup.core.progress()[2][side][which])
     return None if moment == -(2**63) else moment * plan.unit_ns

@@ -233,3 +233,12 @@ def test_lateness_found_on_line_reorders_rows_of_a_join_that_sheds() -> None:
     lateness = join.metrics.streams[0].lateness_s
     assert lateness is not None
     assert 0.0 < lateness < 5.0
+
+
+def test_why_not_tells_of_pairs_that_are_held_or_wait_in_a_join_that_sheds() -> None:
+    streams = (wm.Stream(name, window="4s", time_unit="ms") for name in ("a", "b"))
+    join = wm.WindowJoin(*streams, on=wm.equal("key"), shed=shed("density", 1e9), order="filter-order")
+    join.push("a", pa.table({"ts": [0, 1000], "key": [1, 1]}))
+    join.push("b", pa.table({"ts": [500], "key": [1]}))
+    assert wm.why_not(join, 0, 0).stage == "held"
+    assert wm.why_not(join, 1, 0).stage == "waiting"
