@@ -47,6 +47,8 @@ class WindowJoin:
                    the arrival times of push(at=), or else the newest timestamp seen
 
     Streams are pushed in any interleaving; each pair comes out once. A call that raises changes nothing.
+    Results for which there is no memory are kept, with a RuntimeWarning, and come with the next call; where
+    that is finish(), it raises MemoryError and may be called again.
     Threads may share a join: one call runs at a time.
     """
 
