@@ -53,6 +53,12 @@ def streaming_join(
         )
     )
     counters = (*COUNTERS, *MEASURES)
+    blobs = blobs.select(
+        "label",
+        "data",
+        *(F.col("counters")[place].alias(counter) for place, counter in enumerate(COUNTERS)),
+        *(F.col("measures")[place].alias(measure) for place, measure in enumerate(MEASURES)),
+    )
     own = F.when(F.col("results").isNotNull(), F.struct("label", *counters))
     observed = blobs.observe(
         f"{OBSERVED}:{name}",
