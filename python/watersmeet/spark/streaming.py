@@ -12,6 +12,7 @@ from watersmeet.spark.operator import RESULT_DDL
 from watersmeet.spark.packing import packed
 from watersmeet.spark.request import SIDES, Request
 from watersmeet.spark.shipped import Processor, by_split
+from watersmeet.spark.vectors import plain
 from watersmeet.spark.watermarks import without_watermark
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def streaming_join(
         F.collect_list(own).alias("buckets"),
     )
     return observed.select("data").mapInArrow(
-        by_split("watersmeet.spark.pack", "unpack", request.output_schema()), out_schema
+        by_split("watersmeet.spark.pack", "unpack", plain(request.output_schema())), out_schema
     )
 
 
