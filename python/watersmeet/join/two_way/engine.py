@@ -21,7 +21,8 @@ from watersmeet.join.columns.late import LateRows
 from watersmeet.join.columns.payload import PayloadStore, Rows
 from watersmeet.join.columns.schema import StreamSchema
 from watersmeet.join.shedding.build import shedding_extra
-from watersmeet.join.timing.pace import Clock, paced
+from watersmeet.join.timing.ordering import windows_in_seconds
+from watersmeet.join.timing.pace import Clock, Pace, Progress, paced
 from watersmeet.join.two_way.advisor import IndexAdvisor
 from watersmeet.join.two_way.config import JoinConfig
 from watersmeet.join.two_way.counters import metrics_of
@@ -51,7 +52,15 @@ class Engine:
         self.is_finished = False
         self.advisor = IndexAdvisor(config, self.division)
         self.stopwatch = Stopwatch()
-        self.pace = paced(config, clock)
+        self.pace: Pace | None = None
+        if config.shed is None:  # a join under a budget keeps its own time
+            self.pace = paced(
+                config.streams,
+                config.order,
+                clock=clock,
+                windows_s=windows_in_seconds(config.streams, config.between),
+                memory_limit=config.memory_limit,
+            )
 
     def push(self, side: int, source: Any, *, at: float | None = None) -> pa.Table:
         """Take a batch and give the results that it releases; an error leaves everything as it was."""
@@ -140,6 +149,19 @@ class Engine:
         call.apply(self.setup.core, self.setup.plan)
         if self.log is not None:
             self.log.append(call)
+
+    def progress(self) -> tuple[Progress, int] | None:
+        """How far the join has come, and its unit of time; None before there is a core."""
+        core, plan = self.setup.core, self.setup.plan
+        return None if core is None or plan is None else (core.progress(), plan.unit_ns)
+
+    def due(self) -> int:
+        """Pairs of rows that were to be decided so far."""
+        return sum(direction["due"] for direction in self.setup.core.statistics()["directions"])
+
+    def first_needed(self, side: int) -> int:
+        """No result still to come has an older row of the stream."""
+        return int(self.setup.core.first_needed(side))
 
     def _timed(
         self, call: Callable[[], tuple[Rows, Rows]], *, at: float | None = None, bringing: int | None = None
