@@ -39,7 +39,7 @@ cpp_sources := $(shell find cpp third_party -type f \( -name '*.cc' -o -name '*.
 python_sources := $(shell find python -type f \( -name '*.py' -o -name '*.pyi' -o -name py.typed \) 2>/dev/null)
 format_sources = $(shell find cpp tests/cpp bench -type f \( -name '*.cc' -o -name '*.h' \) -not -path '*/.*' 2>/dev/null)
 
-.PHONY: help demo test test-cpp test-python test-spark test-spark-faults lint format bench bench-peers micro figures asan asan-python tsan fuzz soak prove-order \
+.PHONY: help demo test test-cpp test-python test-spark test-spark-faults lint format bench bench-peers bench-spark micro figures asan asan-python tsan fuzz soak prove-order \
 	wheel stubs dev venv install build java clean
 
 help:  ## this list
@@ -74,6 +74,9 @@ bench: $(dev_stamp) $(installed_stamp)  ## the scenarios against their peers: a 
 
 bench-peers: $(dev_stamp) java  ## peers that need an environment of their own (Flink, Pathway)
 	@$(BIN)/python -m bench.peers
+
+bench-spark: $(dev_stamp) $(installed_stamp) java  ## the Spark joins against Spark's own (minutes; BENCH_ARGS="equal --peers native-hdfs")
+	@$(BIN)/python -m bench.spark $(BENCH_ARGS)
 
 micro:  ## C++ microbenchmarks
 	@tools/setup.sh build bench

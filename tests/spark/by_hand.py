@@ -32,13 +32,13 @@ class DictStore:
     def put_index(self, text: str) -> None:
         self.values["index"] = text
 
-    def segment(self, number: int) -> bytes:
+    def entry(self, number: int) -> bytes:
         return bytes(self.values[number])
 
-    def put_segment(self, number: int, data: bytes) -> None:
+    def put_entry(self, number: int, data: bytes) -> None:
         self.values[number] = data
 
-    def drop_segment(self, number: int) -> None:
+    def drop_entry(self, number: int) -> None:
         del self.values[number]
 
     def commit(self) -> None:

@@ -27,8 +27,12 @@ FAMILIES: dict[str, Any] = {
     "equal two": wm.equal("key", "name"),
     "overlap": wm.overlap("tags", at_least=2),
     "subset": wm.subset("tags"),
+    "superset": wm.superset("tags"),
+    "same set": wm.same_set("tags"),
     "jaccard": wm.jaccard("tags", at_least=0.5),
     "cosine": wm.cosine(items="tags", weights="weights", at_least=0.8),
+    "dot": wm.dot(items="tags", weights="weights", at_least=0.9),
+    "distance": wm.distance("spot", metric="l2", at_most=0.15),
     "band": wm.band("price", within=0.02),
     "where": wm.where(near),
     "equal and band": wm.equal("key") & wm.band("price", within=0.3),
@@ -52,8 +56,18 @@ def table(seed: int, rows: int, *, seconds: float = 60.0, nulls: float = 0.05) -
             "tags": pa.array(sets, pa.list_(pa.string())),
             "weights": pa.array(weights, pa.list_(pa.float64())),
             "price": pa.array(rng.uniform(0, 1, rows), pa.float64()),
+            "spot": pa.array(rng.uniform(0, 1, (rows, 2)).tolist(), pa.list_(pa.float64())),
         }
     )
+
+
+VECTORS = {"spot": 2}
+
+
+def solid(rows: pa.Table) -> pa.Table:
+    """The same table with vectors of a fixed length, as wm.join wants them."""
+    place = rows.schema.get_field_index("spot")
+    return rows.set_column(place, "spot", rows["spot"].cast(pa.list_(pa.float64(), 2)))
 
 
 def pairs(out: pa.Table) -> collections.Counter[tuple[int | None, int | None]]:

@@ -26,6 +26,14 @@ if TYPE_CHECKING:
         ({"window": "1s", "partitions": 0}, wm.ConfigError, "partitions=0: expected a whole number"),
         ({"window": "1s", "skew": "salt"}, wm.ConfigError, "skew='salt'"),
         ({"window": "1s", "slice": "0s"}, wm.ConfigError, "slice='0s'"),
+        ({"window": "1s", "vectors": {"x": 2}}, wm.SchemaError, r"vectors\['x'\]: neither side has"),
+        ({"window": "1s", "vectors": {"key": 0}}, wm.ConfigError, "expected lengths by column"),
+        ({"window": "1s", "vectors": {"key": 2}}, wm.SchemaError, "the column is int32; expected array"),
+        (
+            {"window": "1s", "on": wm.distance("key", metric="l2", at_most=1)},
+            wm.SchemaError,
+            "do not say how long the vectors of column 'key' are",
+        ),
         ({"between": ("2s", "1s")}, wm.ConfigError, "the lower bound is above"),
     ],
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
-from tests.spark.inputs import FAMILIES, pairs, table
+from tests.spark.inputs import FAMILIES, VECTORS, pairs, solid, table
 
 import watersmeet as wm
 from watersmeet.spark import join
@@ -31,8 +31,8 @@ def test_oracle_batch_join_equals_wm_join(
     frames: tuple[DataFrame, DataFrame], family: str, partitions: int
 ) -> None:
     options: dict[str, Any] = {"on": FAMILIES[family], "between": ("-3s", "5s")}
-    out = join(*frames, partitions=partitions, **options).toArrow()
-    expected = wm.join(LEFT, RIGHT, **options)
+    out = join(*frames, partitions=partitions, vectors=VECTORS, **options).toArrow()
+    expected = wm.join(solid(LEFT), solid(RIGHT), **options)
     assert pairs(out) == pairs(expected)
     assert out.column_names == expected.column_names
 

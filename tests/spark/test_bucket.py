@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from tests.spark.by_hand import Query, expected, request
-from tests.spark.inputs import FAMILIES, SECOND, pairs, table
+from tests.spark.inputs import FAMILIES, SECOND, pairs, solid, table
 
 from watersmeet.spark import bucket
 
-LEFT, RIGHT = table(3, 300, nulls=0.0), table(4, 280, nulls=0.0)
+LEFT, RIGHT = solid(table(3, 300, nulls=0.0)), solid(table(4, 280, nulls=0.0))
 DELAY = 4 * SECOND
 
 
@@ -33,13 +33,11 @@ def _empty_cache() -> None:
 
 @pytest.mark.parametrize("disorder", [0, 3 * SECOND])
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("by", ["key", "slice", "one"])
-def test_oracle_any_cut_gives_the_answer_of_wm_join(family: str, by: Any, disorder: int) -> None:
-    if by == "key" and not family.startswith("equal"):
-        pytest.skip("only equality is divided by key")
-    on = FAMILIES["equal" if family == "equal text" and by == "key" else family]
-    asked = request(LEFT, RIGHT, on=on, by=by, labels=(0,) if by == "one" else (0, 1, 2))
-    for batches in (1, 9):
+@pytest.mark.parametrize("partitions", [1, 3, 8])
+def test_oracle_any_cut_gives_the_answer_of_wm_join(family: str, partitions: int, disorder: int) -> None:
+    by = "key" if family in ("equal", "equal two", "equal and band") and partitions == 3 else "slice"
+    asked = request(LEFT, RIGHT, on=FAMILIES[family], by=by, labels=tuple(range(partitions)))
+    for batches in (1, 7):
         query = Query(asked, delay=DELAY)
         bucket.forget()
         lefts, rights = (

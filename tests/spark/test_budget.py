@@ -87,6 +87,28 @@ def test_budget_of_comparisons_does_not_depend_on_workers_and_failures() -> None
         assert steady.counts["shed"] == shaken.counts["shed"] > 0
 
 
+def test_budget_may_come_go_and_change_while_a_checkpoint_lives() -> None:
+    asked = [
+        request(LEFT, RIGHT, on=FAMILIES["overlap"], shed=shed)
+        for shed in (
+            None,
+            wm.Shed(budget=wm.comparisons(600)),
+            wm.Shed(budget=wm.comparisons(900), policy="density"),
+            None,
+        )
+    ]
+    query = Query(asked[0], delay=0)
+    for place, (left, right) in enumerate(zip(cut(LEFT, 12), cut(RIGHT, 12), strict=True)):
+        if place % 3 == 0:  # a restart: new workers
+            query.asked = asked[place // 3]
+            bucket.forget()
+        query.batch(left, right)
+    found, whole = pairs(query.answer()), pairs(expected(LEFT, RIGHT, asked[0]))
+    assert not found - whole
+    sheds = [sum(counts["shed"] for counts in report.values()) for report in query.reports]
+    assert [count > 0 for count in sheds] == [False] * 3 + [True] * 6 + [False] * 3
+
+
 def test_recall_estimate_holds_the_truth() -> None:
     asked = request(LEFT, RIGHT, on=FAMILIES["overlap"], shed=wm.Shed(budget=wm.comparisons(3_000)))
     query = run(asked, batches=12)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from pyspark.errors import StreamingQueryException
-from tests.spark.inputs import FAMILIES, SECOND, pairs, table
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812  # as every Spark program calls it
+from tests.spark.inputs import FAMILIES, SECOND, VECTORS, pairs, solid, table
 from tests.spark.streams import parts, run, stream, sunk, total, write_files
 
 import watersmeet as wm
@@ -21,27 +25,41 @@ LEFT, RIGHT = table(5, 240), table(6, 220)
 
 
 def shifted(rows: pa.Table, by_us: int) -> pa.Table:
-    times = pa.compute.add(rows["ts"].cast(pa.int64()), by_us).cast(rows["ts"].type)
+    times = pc.add(rows["ts"].cast(pa.int64()), by_us).cast(rows["ts"].type)
     return rows.set_column(0, "ts", times)
 
 
-@pytest.mark.parametrize(
-    ("family", "partitions"),
-    [("equal", 3), ("equal and band", 1), ("overlap", 8), ("cosine", 1), ("band", 3), ("where", 3)],
-)
-def test_oracle_streaming_join_equals_wm_join(
-    spark: SparkSession, tmp_path: Path, family: str, partitions: int
+@pytest.mark.parametrize(("partitions", "cuts", "first"), [(1, (3, 2), 0), (3, (1, 3), 1), (8, (2, 1), 2)])
+def test_oracle_streaming_join_equals_wm_join_for_every_predicate(
+    spark: SparkSession, tmp_path: Path, partitions: int, cuts: tuple[int, int], first: int
 ) -> None:
-    write_files(tmp_path / "left", parts(LEFT, 3))
-    write_files(tmp_path / "right", parts(RIGHT, 2))
-    options: dict[str, Any] = {"on": FAMILIES[family], "between": ("-3s", "5s")}
+    """A third of the families in one query: by_hand.py tries all of them with every number of partitions."""
+    families = list(FAMILIES)[first::3]
+    write_files(tmp_path / "left", parts(LEFT, cuts[0]))
+    write_files(tmp_path / "right", parts(RIGHT, cuts[1]))
     left = stream(spark, tmp_path / "left", LEFT.schema)
     right = stream(spark, tmp_path / "right", RIGHT.schema)
-    run(join(left, right, partitions=partitions, **options), tmp_path)
-    expected = wm.join(LEFT, RIGHT, **options)
+    joined = []
+    for family in families:
+        on = FAMILIES[family]
+        options: dict[str, Any] = {"partitions": partitions, "name": family, "vectors": VECTORS}
+        out = join(left, right, on=on, between=("-3s", "5s"), **options)
+        joined.append(out.select(F.lit(family).alias("family"), "row", "row_right"))
+    query = run(reduce(DataFrame.unionByName, joined), tmp_path)
     got = sunk(spark, tmp_path)
-    assert got.column_names == expected.column_names
-    assert pairs(got) == pairs(expected)
+    for family in families:
+        expected = pairs(wm.join(solid(LEFT), solid(RIGHT), on=FAMILIES[family], between=("-3s", "5s")))
+        assert pairs(got.filter(pc.equal(got["family"], family))) == expected
+        counted = metrics(query, family).total
+        assert counted["results"] == expected.total()
+        assert counted["due"] == counted["done"]
+
+
+def test_columns_of_a_stream_are_those_of_wm_join(spark: SparkSession, tmp_path: Path) -> None:
+    write_files(tmp_path / "left", [LEFT])
+    one = stream(spark, tmp_path / "left", LEFT.schema)
+    out = join(one, one, on=FAMILIES["equal"], window="1s", suffix="_other")
+    assert out.columns == wm.join(LEFT, LEFT, on=FAMILIES["equal"], window="1s", suffix="_other").column_names
 
 
 def test_stopped_query_goes_on_where_it_was(spark: SparkSession, tmp_path: Path) -> None:
@@ -121,6 +139,9 @@ def test_a_stream_without_a_watermark_is_refused_in_words(spark: SparkSession, t
         join(bare, bare, window="1s")
     with pytest.raises(wm.ConfigError, match="left is a stream and right is not"):
         join(bare, spark.createDataFrame(RIGHT), window="1s", lateness="1s")
+    pairs_of_pairs = join(bare, bare, window="1s", lateness="1s")
+    with pytest.raises(wm.ConfigError, match="left: is the result of another streaming join"):
+        join(pairs_of_pairs, bare, window="1s", lateness="1s")
     provider = "spark.sql.streaming.stateStore.providerClass"
     before = spark.conf.get(provider)
     spark.conf.set(provider, "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider")

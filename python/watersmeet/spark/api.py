@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from pyspark.sql.types import StructField, StructType
@@ -38,6 +39,7 @@ def join(
     skew: Literal["slice"] | None = None,
     shed: Shed | None = None,
     type: str | tuple[str, str] | None = None,  # noqa: A002  # as in wm.Stream
+    vectors: Mapping[str, int] | None = None,
     lateness: SpanLike | None = None,
     name: str = "join",
 ) -> DataFrame:
@@ -46,6 +48,7 @@ def join(
     left, right   two batch or two streaming DataFrames; streams have a watermark on their time column
     partitions    how many buckets the work is divided into (default: spark.sql.shuffle.partitions)
     slice         without equality: the stretch of time that one bucket owns before the next one's turn
+    vectors       the lengths of columns that wm.distance compares: {"image": 64}
     lateness      streams: how late a row may be, for both sides, instead of their watermarks' delays
     name          streams: under which the counters are observed, "watersmeet:<name>"
     skew          "slice": divide an equality by time as well, where few keys have most of the rows
@@ -71,6 +74,7 @@ def join(
         skew=skew,
         shed=shed,
         type_columns=type,
+        vectors=vectors,
         streaming=streaming,
     )
     late = delays((left, right), request.times, lateness) if streaming else None

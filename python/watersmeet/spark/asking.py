@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -21,6 +22,7 @@ from watersmeet.join.two_way.config import HOWS, pair_of
 from watersmeet.spark.keys import key_terms
 from watersmeet.spark.labels import labels
 from watersmeet.spark.request import SIDES, By, Request
+from watersmeet.spark.vectors import check_vectors, measured
 from watersmeet.vocabulary import Comparisons, PerBatch, Predicate, Shed, Span, Stream, TimeUnit, parse_span
 from watersmeet.vocabulary.duration import NANOSECONDS
 
@@ -47,6 +49,7 @@ def asked(
     skew: Any,
     shed: Shed | None,
     type_columns: Any,
+    vectors: Any,
     streaming: bool,
 ) -> Request:
     """The arguments as a value, or ConfigError or SchemaError naming the first that has no meaning."""
@@ -60,6 +63,7 @@ def asked(
         raise ConfigError(f"skew={skew!r}: expected None, or 'slice' to divide hot keys by time")
     _check_shed(shed, how)
     types = (None, None) if type_columns is None else pair_of(type_columns, argument="type")
+    lengths = check_vectors(vectors, on, (sides[0].columns, sides[1].columns))
     times = pair_of(time, argument="time")
     for name in times:
         Stream("left", time=name, time_unit=time_unit)  # checks both
@@ -83,7 +87,7 @@ def asked(
         time_unit=time_unit,
         unit=unit,
         steps=(steps_ns[0] // NANOSECONDS[unit], steps_ns[1] // NANOSECONDS[unit]),
-        schemas=(_arrow(sides[0]), _arrow(sides[1])),
+        schemas=(_arrow(sides[0], lengths, "left"), _arrow(sides[1], lengths, "right")),
         by=by,
         labels=labels(buckets, shuffles),
         width=_width(slice_span, upper - lower, unit, buckets if streaming or shed is not None else 1),
@@ -122,11 +126,12 @@ def shuffle_partitions(side: DataFrame) -> int:
     return int(side.sparkSession.conf.get("spark.sql.shuffle.partitions"))  # type: ignore[arg-type]
 
 
-def _arrow(side: DataFrame) -> bytes:
+def _arrow(side: DataFrame, lengths: Mapping[str, int], name: str) -> bytes:
     schema = to_arrow_schema(side.schema, timezone="UTC")
     # A stream of files cannot promise that no value is null, whatever the source declares.
     fields = [field.with_nullable(True).remove_metadata() for field in schema]
-    return pa.schema(fields).serialize().to_pybytes()  # type: ignore[no-any-return]
+    known = measured(pa.schema(fields), lengths, about=f"stream {name!r}")
+    return known.serialize().to_pybytes()  # type: ignore[no-any-return]
 
 
 def _step_ns(side: DataFrame, time: str, place: int, time_unit: TimeUnit) -> int:

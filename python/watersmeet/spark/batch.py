@@ -15,6 +15,7 @@ from watersmeet.spark.pack import instants
 from watersmeet.spark.packing import packed
 from watersmeet.spark.request import OWNED, VISITING, Request
 from watersmeet.spark.shipped import by_groups
+from watersmeet.spark.vectors import plain
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -37,7 +38,7 @@ def join_bucket(request: Request, left: pa.Table, right: pa.Table) -> pa.Table:
         for side, packed in enumerate((left, right))
     ]
     if request.shed is not None:
-        return _within_budget(request, left, right).cast(request.output_schema())
+        return _within_budget(request, left, right).cast(plain(request.output_schema()))
     out = table_join(
         *tables,
         on=request.on,
@@ -47,7 +48,7 @@ def join_bucket(request: Request, left: pa.Table, right: pa.Table) -> pa.Table:
         suffix=request.suffix,
         **request.windows(),
     )
-    return out.cast(request.output_schema())
+    return out.cast(plain(request.output_schema()))
 
 
 def _within_budget(request: Request, left: pa.Table, right: pa.Table) -> pa.Table:

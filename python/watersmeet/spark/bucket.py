@@ -6,7 +6,6 @@ not fit is built again from there.
 
 from __future__ import annotations
 
-import base64
 import time
 from collections import OrderedDict
 from collections.abc import Iterable
@@ -76,7 +75,9 @@ def apply(
     done.tables += live.advance(watermark)
     log.expire(watermark)
     done.timer = _next_look(request, log, watermark)
-    if budget is not None:
+    if budget is None:
+        log.index = replace(log.index, carried={})
+    else:
         beside_s = finding - began + meter.clock() - joined
         budget.note_overhead(sum(len(entry.times) for entry in rows), beside_s)
         log.index = replace(log.index, carried=budget.carried(live))
@@ -174,9 +175,9 @@ def _rebuilt(request: Request, log: Log, counts: dict[str, float]) -> Live:
 def _resume(live: Live, log: Log) -> None:
     """Bring what a join knows beside its rows to the log's end."""
     live.advance(log.index.watermark)
-    courses = log.index.carried.get("courses")
+    courses = meter.courses(live.request, log.index.carried)
     if courses is not None:
-        live.set_courses([base64.b85decode(course) for course in courses])
+        live.set_courses(courses)
 
 
 def _read(request: Request, log: Log, segments: Iterable[Segment]) -> list[Arrived]:
@@ -219,5 +220,4 @@ def described(request: Request) -> Any:
     return (
         f"on={request.on}, how={request.how!r}, window={window}, time={request.times},"
         f" partitions={request.partitions} by {request.by}, slice={request.width}"
-        + ("" if request.shed is None else f", shed={request.shed.policy!r}")
     )

@@ -31,7 +31,7 @@ from watersmeet.spark.request import Request
 from watersmeet.vocabulary import Comparisons, PerBatch
 from watersmeet.vocabulary.duration import NANOSECONDS
 
-__all__ = ["Meter", "clock"]
+__all__ = ["Meter", "clock", "courses"]
 
 clock: Callable[[], float] = time.perf_counter
 
@@ -48,6 +48,7 @@ class Meter:
     def __init__(self, request: Request, carried: dict[str, Any]) -> None:
         assert request.shed is not None
         self._request, self._budget = request, request.shed.budget
+        carried = carried if courses(request, carried) is not None else {}
         self._tick = int(carried.get("clock", 0))
         self._ends: list[int | None] = list(carried.get("ends", (None, None)))
         self._costs = BatchCosts(*carried.get("costs", ()))
@@ -90,6 +91,7 @@ class Meter:
             "costs": astuple(self._costs),
             "row_s": self._row_s,
             "dues": self._dues,
+            "policy": _policy(self._request),
             "courses": [base64.b85encode(course).decode() for course in live.courses()],
         }
 
@@ -127,6 +129,20 @@ class Meter:
         out = live.drain(arriving, [units_per_s * share for share in shares])
         self._dues = [float(now - then) for now, then in zip(live.dues(), before, strict=True)]
         return out
+
+
+def courses(request: Request, carried: dict[str, Any]) -> list[bytes] | None:
+    """The courses of the lanes; None where there are none, or none that this policy could go on from."""
+    if request.shed is None or carried.get("policy") != _policy(request):
+        return None
+    return [base64.b85decode(course) for course in carried["courses"]]
+
+
+def _policy(request: Request) -> str:
+    """What must not change if a join is to go on from another one's course."""
+    shed = request.shed
+    assert shed is not None
+    return f"{shed.policy} {shed.adapt} {shed.rate_control} {shed.utility} {shed.utility_of}"
 
 
 def _count(rows: list[Arrived]) -> int:

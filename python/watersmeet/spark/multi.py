@@ -58,6 +58,7 @@ class _Asked:
     streams: Mapping[str, tuple[Stream, DataFrame]]
     on: Mapping[tuple[str, str], Predicate]
     partitions: int | None
+    vectors: Mapping[str, int]
     name: str
     streaming: bool
 
@@ -84,6 +85,7 @@ def multi_join(
     on: Mapping[tuple[str, str], Predicate],
     tree: Any = None,
     partitions: int | None = None,
+    vectors: Mapping[str, int] | None = None,
     name: str = "join",
 ) -> DataFrame:
     """Join several batch or several streaming DataFrames; columns come out as "<stream>.<column>".
@@ -92,6 +94,7 @@ def multi_join(
              watermark says, or as Stream(lateness=...) does
     on       predicates by pair of streams; pairs without one meet on time alone
     tree     who is joined with whom, as nested pairs of names; None: each with all before it
+    vectors  the lengths of columns that wm.distance compares: {"A.image": 64, "B.image": 64}
     name     streams: the counters of a stage are observed as "watersmeet:<name>:<stream>+<stream>..."
     """
     streams = {stream.name: (stream, frame) for stream, frame in inputs}
@@ -109,7 +112,7 @@ def multi_join(
             f"{', '.join(map(repr, live))} are streams and {', '.join(map(repr, still))} are not: expected"
             " all streaming or all batch DataFrames"
         )
-    common = _Asked(streams, on, partitions, name, streaming=any(kinds.values()))
+    common = _Asked(streams, on, partitions, vectors or {}, name, streaming=any(kinds.values()))
     return _joined(shape, common).frame.drop(_LATEST, _DEADLINE)
 
 
@@ -132,6 +135,7 @@ def _joined(shape: Any, common: _Asked) -> _Part:
         skew=None,
         shed=None,
         type_columns=None,
+        vectors=_present(common.vectors, left.frame, right.frame),
         streaming=common.streaming,
     )
     both = planned(
@@ -226,6 +230,10 @@ def _check_pair(pair: Any, predicate: Any, streams: Mapping[str, Any]) -> None:
         raise ConfigError(f"on[{pair!r}]: expected a pair of {', '.join(map(repr, streams))}")
     if not isinstance(predicate, Predicate):
         raise ConfigError(f"on[{pair!r}]={predicate!r}: expected a predicate such as wm.equal('key')")
+
+
+def _present(vectors: Mapping[str, int], *frames: DataFrame) -> dict[str, int]:
+    return {name: length for name, length in vectors.items() if any(name in f.columns for f in frames)}
 
 
 def _chain(names: list[str]) -> Any:

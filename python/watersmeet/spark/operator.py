@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
+from pyspark.sql.types import BinaryType, LongType, StructField, StructType
 
 from watersmeet.spark.blobs import from_blob, pieces, to_blob
 from watersmeet.spark.bucket import Done, apply, described
@@ -16,44 +18,40 @@ from watersmeet.vocabulary.duration import NANOSECONDS
 
 __all__ = ["RESULT_DDL", "Operator"]
 
-RESULT_DDL: Final = ", ".join(
-    (
-        "label int",
-        "data binary",
-        *(f"{name} long" for name in COUNTERS),
-        *(f"{name} double" for name in MEASURES),
-    )
-)
+# Counters come as two arrays: each column of a pandas frame takes its time on the way to Arrow.
+RESULT_DDL: Final = "label int, data binary, counters array<bigint>, measures array<double>"
+_KEY: Final = StructType([StructField("number", LongType())])
+_VALUE: Final = StructType([StructField("data", BinaryType())])
+_INDEX: Final = -1  # its number in the map
 _MOST_BYTES: Final = 1 << 23  # of a blob of results
 
 
 class SparkStore:
-    """A bucket's state in Spark's state store: the index as one value, the segments as a map."""
+    """A bucket's state in Spark's state store: one map, since making each variable takes calls."""
 
     def __init__(self, handle: Any) -> None:
-        self._index = handle.getValueState("index", "text string")
-        self._segments = handle.getMapState("segments", "number long", "data binary")
+        self._entries = handle.getMapState("log", _KEY, _VALUE)
 
     def index(self) -> str | None:
         """The index as it was last put; None at the start."""
-        held = self._index.get()
-        return None if held is None else held[0]
+        held = self._entries.getValue((_INDEX,))
+        return None if held is None else bytes(held[0]).decode()
 
     def put_index(self, text: str) -> None:
         """Replace the index."""
-        self._index.update((text,))
+        self._entries.updateValue((_INDEX,), (text.encode(),))
 
-    def segment(self, number: int) -> bytes:
-        """The bytes of a segment."""
-        return bytes(self._segments.getValue((number,))[0])
+    def entry(self, number: int) -> bytes:
+        """The bytes of an entry."""
+        return bytes(self._entries.getValue((number,))[0])
 
-    def put_segment(self, number: int, data: bytes) -> None:
-        """Add a segment."""
-        self._segments.updateValue((number,), (data,))
+    def put_entry(self, number: int, data: bytes) -> None:
+        """Add an entry."""
+        self._entries.updateValue((number,), (data,))
 
-    def drop_segment(self, number: int) -> None:
-        """Remove a segment."""
-        self._segments.removeKey((number,))
+    def drop_entry(self, number: int) -> None:
+        """Remove an entry."""
+        self._entries.removeKey((number,))
 
 
 class Operator:
@@ -135,8 +133,12 @@ def _frame(label: int, done: Done, bad: int) -> pd.DataFrame:
             blobs.append(to_blob(piece))
     rows = max(1, len(blobs))
     counts = done.counts | {"bad_rows": bad}
-    columns: dict[str, Any] = {"label": [label] * rows, "data": blobs or [None]}
-    for names, kind in ((COUNTERS, "Int64"), (MEASURES, "Float64")):
-        for name in names:  # the other rows have none: null, which sums leave out
-            columns[name] = pd.array([counts.get(name, 0), *[None] * (rows - 1)], dtype=kind)
-    return pd.DataFrame(columns).astype({"label": "int32"})
+    # The other rows have no counters: null, which sums leave out.
+    return pd.DataFrame(
+        {
+            "label": np.full(rows, label, np.int32),
+            "data": blobs or [None],
+            "counters": [[int(counts.get(name, 0)) for name in COUNTERS], *[None] * (rows - 1)],
+            "measures": [[float(counts.get(name, 0)) for name in MEASURES], *[None] * (rows - 1)],
+        }
+    )

@@ -15,6 +15,7 @@ import pyarrow as pa
 from watersmeet.spark.blobs import to_blob
 from watersmeet.spark.destinations import destinations
 from watersmeet.spark.request import Request
+from watersmeet.spark.vectors import fixed
 from watersmeet.vocabulary.duration import NANOSECONDS
 
 __all__ = ["BUCKET", "PACKED", "PACKED_DDL", "instants", "pack", "unpack"]
@@ -68,7 +69,7 @@ def _packed(
     if request.by == "key":
         keys = np.asarray(table[BUCKET]).astype(np.int64)
         table = table.drop_columns([BUCKET])
-    table = table.cast(schema)
+    table = fixed(table, schema)
     bad = len(times) - int(has_time.sum())
     if bad and request.streaming:  # an event without a time has no place in a stream: counted, not kept
         kept = pa.array(np.flatnonzero(has_time))

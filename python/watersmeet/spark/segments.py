@@ -1,7 +1,8 @@
 """The truth about a bucket: an append-only log of segments of rows, and an index that says what is in it.
 
-A segment holds rows of one side and role of one micro-batch, in order of time, about a megabyte at most:
-state stores slow down beyond that. Segments are dropped whole, by the index alone; a segment's bytes are
+A segment holds rows of one side and role of one micro-batch, in order of time. The segments of a batch lie
+one after the other in as few entries of the store as keep to about a megabyte each: every call costs the
+same, and state stores slow down beyond that. Segments are dropped whole, by the index alone; their bytes are
 read only to rebuild. Every batch that is applied leaves a random token in the index, so that a join kept in
 memory can tell whether it has seen exactly the batches that the store has: a batch that failed and came again
 has another token.
@@ -22,7 +23,7 @@ from watersmeet.spark.request import Request, Role
 
 __all__ = ["Index", "Log", "Segment", "Store"]
 
-SEGMENT_BYTES: Final = 1 << 20
+ENTRY_BYTES: Final = 1 << 20
 _TOKENS_KEPT: Final = 64
 
 
@@ -35,21 +36,22 @@ class Store(Protocol):
     def put_index(self, text: str) -> None:
         """Replace the index."""
 
-    def segment(self, number: int) -> bytes:
-        """The bytes of a segment."""
+    def entry(self, number: int) -> bytes:
+        """The bytes of an entry."""
 
-    def put_segment(self, number: int, data: bytes) -> None:
-        """Add a segment."""
+    def put_entry(self, number: int, data: bytes) -> None:
+        """Add an entry."""
 
-    def drop_segment(self, number: int) -> None:
-        """Remove a segment."""
+    def drop_entry(self, number: int) -> None:
+        """Remove an entry."""
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
     """What the index knows of a segment."""
 
-    number: int
+    number: int  # of the entry that holds it
+    start: int  # where it begins there
     side: int
     role: Role
     rows: int
@@ -91,7 +93,7 @@ class Index:
 
     def to_text(self) -> str:
         """As it is stored."""
-        segments = [[s.number, s.side, s.role, s.rows, s.bytes, s.latest] for s in self.segments]
+        segments = [[s.number, s.start, s.side, s.role, s.rows, s.bytes, s.latest] for s in self.segments]
         values = [self.signature, self.next, self.watermark, self.disorder, self.timer, segments]
         return json.dumps([*values, self.tokens, self.carried], separators=(",", ":"))
 
@@ -125,19 +127,32 @@ class Log:
         self._request = request
         self._store = store
         self.index = Index.from_text(store.index(), signature)
+        self._entry = b""  # of this batch, not yet put
+        self._last_read: tuple[int, bytes] = (-1, b"")
 
     def append(self, side: int, role: Role, table: pa.Table, latest: int) -> None:
         """Add rows of this batch."""
-        for piece in pieces(table, most_bytes=SEGMENT_BYTES):
+        for piece in pieces(table, most_bytes=ENTRY_BYTES):
             data = to_blob(piece)
-            number = self.index.next
-            self._store.put_segment(number, data)
-            segment = Segment(number, side, role, piece.num_rows, len(data), latest)
-            self.index = replace(self.index, next=number + 1, segments=(*self.index.segments, segment))
+            if self._entry and len(self._entry) + len(data) > ENTRY_BYTES:
+                self._put()
+            segment = Segment(
+                self.index.next, len(self._entry), side, role, piece.num_rows, len(data), latest
+            )
+            self._entry += data
+            self.index = replace(self.index, segments=(*self.index.segments, segment))
 
     def read(self, segment: Segment) -> pa.Table:
         """The rows of a segment."""
-        return from_blob(self._store.segment(segment.number))
+        if self._last_read[0] != segment.number:
+            self._last_read = (segment.number, self._store.entry(segment.number))
+        return from_blob(memoryview(self._last_read[1])[segment.start : segment.start + segment.bytes])
+
+    def _put(self) -> None:
+        if self._entry:
+            self._store.put_entry(self.index.next, self._entry)
+            self.index = replace(self.index, next=self.index.next + 1)
+            self._entry = b""
 
     def is_needed(self, side: int, role: Role, latest: int, watermark: int | None) -> bool:
         """Whether rows up to `latest` can still meet a row that the watermark lets come."""
@@ -145,15 +160,15 @@ class Log:
 
     def expire(self, watermark: int | None) -> None:
         """Drop the segments that nothing still to come can need."""
-        kept = []
-        for segment in self.index.segments:
-            if self.is_needed(segment.side, segment.role, segment.latest, watermark):
-                kept.append(segment)
-            else:
-                self._store.drop_segment(segment.number)
+        self._put()
+        kept = [s for s in self.index.segments if self.is_needed(s.side, s.role, s.latest, watermark)]
+        gone = {s.number for s in self.index.segments} - {s.number for s in kept}
+        for number in sorted(gone):
+            self._store.drop_entry(number)
         self.index = replace(self.index, segments=tuple(kept), watermark=watermark)
 
     def commit(self) -> None:
         """End the batch: a new token, and the index written."""
+        self._put()
         self.index = self.index.marked()
         self._store.put_index(self.index.to_text())

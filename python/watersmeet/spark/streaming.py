@@ -12,6 +12,7 @@ from watersmeet.spark.operator import RESULT_DDL
 from watersmeet.spark.packing import packed
 from watersmeet.spark.request import SIDES, Request
 from watersmeet.spark.shipped import Processor, by_split
+from watersmeet.spark.vectors import plain
 from watersmeet.spark.watermarks import without_watermark
 
 if TYPE_CHECKING:
@@ -53,6 +54,12 @@ def streaming_join(
         )
     )
     counters = (*COUNTERS, *MEASURES)
+    blobs = blobs.select(
+        "label",
+        "data",
+        *(F.col("counters")[place].alias(counter) for place, counter in enumerate(COUNTERS)),
+        *(F.col("measures")[place].alias(measure) for place, measure in enumerate(MEASURES)),
+    )
     own = F.when(F.col("results").isNotNull(), F.struct("label", *counters))
     observed = blobs.observe(
         f"{OBSERVED}:{name}",
@@ -62,7 +69,7 @@ def streaming_join(
         F.collect_list(own).alias("buckets"),
     )
     return observed.select("data").mapInArrow(
-        by_split("watersmeet.spark.pack", "unpack", request.output_schema()), out_schema
+        by_split("watersmeet.spark.pack", "unpack", plain(request.output_schema())), out_schema
     )
 
 

@@ -29,6 +29,8 @@ def delays(
     sides: tuple[DataFrame, DataFrame], times: tuple[str, str], lateness: SpanLike | None
 ) -> tuple[int, int]:
     """How late rows may be, per stream in milliseconds: lateness=, or what withWatermark() said."""
+    for name, side in zip(SIDES, sides, strict=True):
+        _refuse_joined(side, name)
     if lateness is not None:
         span = parse_span(lateness, argument="lateness", rows=False)
         whole = -(-span.amount // NANOSECONDS["ms"])
@@ -48,6 +50,15 @@ def delay_of(side: DataFrame, time: str, name: str) -> int:
             f" without end; call {name}.withWatermark({time!r}, '10 seconds') before, or give lateness="
         )
     return int(known)
+
+
+def _refuse_joined(side: DataFrame, name: str) -> None:
+    """A second watermark above a stateful operator is refused by Spark, and in other words."""
+    if hasattr(side, "_jdf") and "TransformWithState" in side._jdf.queryExecution().analyzed().toString():
+        raise ConfigError(
+            f"{name}: is the result of another streaming join, and its time may lie behind the watermark; use"
+            " multi_join for several streams, or write the result to a table and join that as a stream"
+        )
 
 
 def without_watermark(side: DataFrame, name: str) -> DataFrame:
