@@ -24,9 +24,11 @@ constexpr Wide kForever = Wide{1} << 70;  // no row is older than that
 class AliveCursor {
  public:
   explicit AliveCursor(const Leaf& leaf)
-      : leaf_(leaf), times_(leaf.state.window.timestamps.at(leaf.state.window.begin())),
-        base_(leaf.state.window.begin()), end_(leaf.state.processed - base_), span_(span_of(leaf.config)) {
-  }
+      : leaf_(leaf),
+        times_(leaf.state.window.timestamps.at(leaf.state.window.begin())),
+        base_(leaf.state.window.begin()),
+        end_(leaf.state.processed - base_),
+        span_(span_of(leaf.config)) {}
 
   // Requires: turns only grow.
   void move_to(const Turn& turn) {
@@ -36,7 +38,8 @@ class AliveCursor {
     while (hi_ < end_ && (times_[hi_] < turn.ts || (ties && times_[hi_] == turn.ts))) ++hi_;
     if (leaf_.config.window_rows.has_value()) {
       const std::uint64_t most = *leaf_.config.window_rows;
-      if (base_ + hi_ > most) lo_ = std::max(lo_, static_cast<std::size_t>(std::max(base_ + hi_ - most, base_) - base_));
+      if (base_ + hi_ > most)
+        lo_ = std::max(lo_, static_cast<std::size_t>(std::max(base_ + hi_ - most, base_) - base_));
     }
     const Wide oldest = Wide{turn.ts} - span_;
     if (oldest <= kMinTimestamp) return;
@@ -52,7 +55,8 @@ class AliveCursor {
     hi_ = static_cast<std::size_t>(std::lower_bound(times_, times_ + end_, turn.ts) - times_);
     const Wide oldest = Wide{turn.ts} - span_;
     if (oldest <= kMinTimestamp) return;
-    lo_ = static_cast<std::size_t>(std::lower_bound(times_, times_ + end_, static_cast<Timestamp>(oldest)) - times_);
+    lo_ = static_cast<std::size_t>(std::lower_bound(times_, times_ + end_, static_cast<Timestamp>(oldest)) -
+                                   times_);
   }
 
   const Leaf& leaf_;
@@ -115,7 +119,8 @@ void append_value(const Column& from, Seq row, Column& to) {
 [[nodiscard]] Column empty_column(const Term& term) {
   if (term.kind == TermKind::kEqual) return KeyColumn{};
   if (term.kind == TermKind::kBand) return NumberColumn{};
-  if (term.kind == TermKind::kDistance) return VectorColumn(term.element, term.width);
+  if (term.kind == TermKind::kDistance || term.kind == TermKind::kCompiled)
+    return VectorColumn(term.element, term.width);
   SetColumn sets;
   sets.weighted = term.is_weighted();
   return sets;
@@ -125,7 +130,7 @@ void append_value(const Column& from, Seq row, Column& to) {
 [[nodiscard]] int rank(const TreePair& pair) {
   if (pair.terms.empty()) return 3;
   const TermKind kind = pair.terms[0].term.kind;
-  const bool scanned = kind == TermKind::kBand || kind == TermKind::kDistance;
+  const bool scanned = kind == TermKind::kBand || kind == TermKind::kDistance || kind == TermKind::kCompiled;
   return kind == TermKind::kEqual ? 0 : scanned ? 2 : 1;
 }
 
@@ -147,7 +152,8 @@ struct Joint::Requests {
   std::vector<Wide> reach;
 };
 
-Joint::Joint(const TreeConfig& config, std::array<TreeState*, kSides> inputs, std::unique_ptr<TreeState> output)
+Joint::Joint(const TreeConfig& config, std::array<TreeState*, kSides> inputs,
+             std::unique_ptr<TreeState> output)
     : config_(config), inputs_(inputs), output_(std::move(output)) {
   for (std::size_t pair = 0; pair < config.pairs.size(); ++pair) {
     const auto& streams = config.pairs[pair].streams;
@@ -183,7 +189,8 @@ void Joint::feed(std::size_t pair) {
   output_->index = make_tree_index(output_->window, term);
 }
 
-void Joint::process(const Leaves& leaves, const Keep& keep, Found results, std::vector<Ages>* ages, bool two_sided) {
+void Joint::process(const Leaves& leaves, const Keep& keep, Found results, std::vector<Ages>* ages,
+                    bool two_sided) {
   std::array<Pairs, kSides> found;
   for (std::size_t side = 0; side < kSides; ++side) probe(side, leaves, keep, two_sided, found[side]);
   if (output_ != nullptr) output_->slice = output_->processed;
@@ -224,7 +231,8 @@ void Joint::process(const Leaves& leaves, const Keep& keep, Found results, std::
 
 void Joint::add_output(const Leaves& leaves, std::size_t side, Seq own, Seq other) {
   TreeState& out = *output_;
-  const std::array<Seq, kSides> rows = side == 0 ? std::array<Seq, kSides>{own, other} : std::array<Seq, kSides>{other, own};
+  const std::array<Seq, kSides> rows =
+      side == 0 ? std::array<Seq, kSides>{own, other} : std::array<Seq, kSides>{other, own};
   const Turn one = inputs_[side]->turn(own);
   const Turn two = inputs_[1 - side]->turn(other);
   const Turn& newest = one.before(two) ? two : one;
@@ -311,8 +319,8 @@ void Joint::find_ranges(std::size_t side, const Leaves& leaves, Requests& reques
   }
 }
 
-// Everything in the other state was processed before. A stream's rows lie in the order of time; combinations do not, and
-// are looked at one by one, as they are found.
+// Everything in the other state was processed before. A stream's rows lie in the order of time; combinations
+// do not, and are looked at one by one, as they are found.
 void Joint::find_two_sided(std::size_t side, const Leaves& leaves, Requests& requests) {
   const TreeState& own = *inputs_[side];
   const TreeState& other = *inputs_[1 - side];

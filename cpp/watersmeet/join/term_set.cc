@@ -22,7 +22,8 @@ namespace {
 [[nodiscard]] Column make_column(const Term& term) {
   if (term.kind == TermKind::kEqual) return KeyColumn{};
   if (term.kind == TermKind::kBand) return NumberColumn{};
-  if (term.kind == TermKind::kDistance) return VectorColumn(term.element, term.width);
+  if (term.kind == TermKind::kDistance || term.kind == TermKind::kCompiled)
+    return VectorColumn(term.element, term.width);
   SetColumn sets;
   sets.weighted = term.is_weighted();
   return sets;
@@ -42,7 +43,8 @@ void append_values(const TermConfig& config, const TermCoding& coding, const std
     return append_numbers(views[0], config.term.real, *numbers, joinable);
   }
   if (auto* vectors = std::get_if<VectorColumn>(&column)) return append_vectors(views[0], *vectors, joinable);
-  append_sets(views[0], views.size() > 1 ? &views[1] : nullptr, coding, std::get<SetColumn>(column), joinable);
+  append_sets(views[0], views.size() > 1 ? &views[1] : nullptr, coding, std::get<SetColumn>(column),
+              joinable);
 }
 
 void copy_set(const SetColumn& from, Seq row, SetColumn& to) {
@@ -122,8 +124,8 @@ void TermSet::release(const std::vector<Column>& columns, Seq first, Seq last) {
   }
 }
 
-bool TermSet::satisfies_from(std::size_t first, const Window& own, Seq own_row, const Window& other, Seq other_row,
-                             bool own_is_left) const {
+bool TermSet::satisfies_from(std::size_t first, const Window& own, Seq own_row, const Window& other,
+                             Seq other_row, bool own_is_left) const {
   for (std::size_t at = first; at < terms_.size(); ++at) {
     if (!satisfies(terms_[at].term, own.columns[at], own_row, other.columns[at], other_row, own_is_left)) {
       return false;
@@ -134,7 +136,8 @@ bool TermSet::satisfies_from(std::size_t first, const Window& own, Seq own_row, 
 
 std::size_t TermSet::bytes() const {
   std::size_t total = 0;
-  for (const TermCoding& coding : codings_) total += coding.interner == nullptr ? 0 : coding.interner->bytes();
+  for (const TermCoding& coding : codings_)
+    total += coding.interner == nullptr ? 0 : coding.interner->bytes();
   return total;
 }
 

@@ -26,7 +26,12 @@ enum class TermKind : std::uint8_t {
   kDot,
   kCosine,
   kDistance,
+  kCompiled,  // a user's C function of the bytes of two rows
 };
+
+// Above 0: the pair matches; 0: it does not; below 0: it cannot be decided, and the join stops. Called on any
+// thread, on several at once.
+using CompiledTest = int (*)(const void* left, const void* right, void* user_data);
 
 // How far apart two vectors are. With a and b of n elements:
 enum class Metric : std::uint8_t {
@@ -49,6 +54,10 @@ struct Term {
   double at_most = 0;
   Element element = Element::kByte;
   std::size_t width = 0;
+  // compiled: of rows of `width` bytes each; swapped: the function's first row is the right one.
+  CompiledTest function = nullptr;
+  void* user_data = nullptr;
+  bool swapped = false;
 
   [[nodiscard]] bool is_set() const { return kind >= TermKind::kOverlap && kind <= TermKind::kCosine; }
   [[nodiscard]] bool is_weighted() const { return kind == TermKind::kDot || kind == TermKind::kCosine; }
@@ -67,10 +76,11 @@ struct Term {
     case TermKind::kSameSet:
       return shared == left_size && shared == right_size;
     case TermKind::kJaccard:
-      // The quotient, as the definition has it: a product would round the other way at thresholds met exactly.
-      return shared > 0 && static_cast<double>(shared) /
-                                   static_cast<double>(left_size + right_size - shared) >=
-                               term.at_least;
+      // The quotient, as the definition has it: a product would round the other way at thresholds met
+      // exactly.
+      return shared > 0 &&
+             static_cast<double>(shared) / static_cast<double>(left_size + right_size - shared) >=
+                 term.at_least;
     default:
       return false;
   }
@@ -82,7 +92,8 @@ struct Term {
   switch (term.kind) {
     case TermKind::kOverlap:
       // Beyond own_size nothing matches; the cap keeps the conversion defined.
-      return static_cast<std::size_t>(std::clamp(std::ceil(term.at_least), 0.0, static_cast<double>(own_size) + 1));
+      return static_cast<std::size_t>(
+          std::clamp(std::ceil(term.at_least), 0.0, static_cast<double>(own_size) + 1));
     case TermKind::kSubset:
       return own_is_left ? own_size : 0;
     case TermKind::kSuperset:
@@ -101,7 +112,8 @@ struct Term {
 }
 
 // True if dot product `dot` of two weighted sets with squared norms satisfies the term.
-[[nodiscard]] inline bool accepts_product(const Term& term, double dot, double own_squares, double other_squares) {
+[[nodiscard]] inline bool accepts_product(const Term& term, double dot, double own_squares,
+                                          double other_squares) {
   if (term.kind == TermKind::kDot) return dot >= term.at_least;
   const double scale = std::sqrt(own_squares * other_squares);
   return scale > 0 && dot / scale >= term.at_least;

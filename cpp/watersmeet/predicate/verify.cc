@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "watersmeet/base/errors.h"
 #include "watersmeet/predicate/distance.h"
 
 namespace watersmeet {
@@ -26,9 +27,9 @@ void for_each_shared_by_search(std::span<const Code> small, std::span<const Code
       to += step;
       step *= 2;
     }
-    const auto found = std::lower_bound(large.begin() + static_cast<std::ptrdiff_t>(from),
-                                        large.begin() + static_cast<std::ptrdiff_t>(std::min(to, large.size())),
-                                        small[at]);
+    const auto found =
+        std::lower_bound(large.begin() + static_cast<std::ptrdiff_t>(from),
+                         large.begin() + static_cast<std::ptrdiff_t>(std::min(to, large.size())), small[at]);
     from = static_cast<std::size_t>(found - large.begin());
     if (from < large.size() && large[from] == small[at]) {
       visit(at, from);
@@ -63,7 +64,8 @@ const DistanceTest& distance_test(const Term& term) {
   static thread_local Term known;
   static thread_local DistanceTest test{Term{}};
   const bool same = known.kind == TermKind::kDistance && known.metric == term.metric &&
-                    known.at_most == term.at_most && known.element == term.element && known.width == term.width;
+                    known.at_most == term.at_most && known.element == term.element &&
+                    known.width == term.width;
   if (!same) {
     test = DistanceTest(term);
     known = term;
@@ -101,7 +103,8 @@ bool satisfies_set(const Term& term, const SetColumn& own, Seq own_row, const Se
 // A plain sum of n products errs by less than n * epsilon * (sum of magnitudes), and so does the sorted one.
 // Where the distance to the threshold exceeds both errors, and that of the division, the plain sum decides;
 // NaN and infinity fail both tests and go the slow way.
-bool satisfies_weighted(const Term& term, const SetColumn& own, Seq own_row, const SetColumn& other, Seq other_row) {
+bool satisfies_weighted(const Term& term, const SetColumn& own, Seq own_row, const SetColumn& other,
+                        Seq other_row) {
   static thread_local std::vector<double> products;
   products.clear();
   const double* own_weights = own.weights.at(own.starts[own_row]);
@@ -141,9 +144,20 @@ bool satisfies(const Term& term, const Column& own, Seq own_row, const Column& o
     }
     case TermKind::kDot:
     case TermKind::kCosine:
-      return satisfies_weighted(term, std::get<SetColumn>(own), own_row, std::get<SetColumn>(other), other_row);
+      return satisfies_weighted(term, std::get<SetColumn>(own), own_row, std::get<SetColumn>(other),
+                                other_row);
     case TermKind::kDistance:
-      return distance_test(term)(std::get<VectorColumn>(own), own_row, std::get<VectorColumn>(other), other_row);
+      return distance_test(term)(std::get<VectorColumn>(own), own_row, std::get<VectorColumn>(other),
+                                 other_row);
+    case TermKind::kCompiled: {
+      const void* own_bytes = std::get<VectorColumn>(own).at(own_row);
+      const void* other_bytes = std::get<VectorColumn>(other).at(other_row);
+      const bool own_first = own_is_left != term.swapped;
+      const int verdict = own_first ? term.function(own_bytes, other_bytes, term.user_data)
+                                    : term.function(other_bytes, own_bytes, term.user_data);
+      if (verdict < 0) throw PairError(own_row, other_row, verdict);
+      return verdict > 0;
+    }
     default:
       return satisfies_set(term, std::get<SetColumn>(own), own_row, std::get<SetColumn>(other), other_row,
                            own_is_left);

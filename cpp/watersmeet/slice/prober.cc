@@ -1,6 +1,7 @@
 #include "watersmeet/slice/prober.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace watersmeet {
@@ -149,7 +150,7 @@ void Prober::serve_by_index(const Step& step, const Driver& driver, const std::v
     pairs_.own.clear();
     pairs_.other.clear();
     Work work;
-    const std::size_t served = driver.link->index->probe(probe, pairs_, work);
+    const std::size_t served = probed(driver, step.other, probe, work);
     count.compared += work.units();
     std::size_t pair = 0;
     for (std::size_t end = at + served; at < end; ++at) {
@@ -166,6 +167,23 @@ void Prober::serve_by_index(const Step& step, const Driver& driver, const std::v
   }
 }
 
+std::size_t Prober::probed(const Driver& driver, std::size_t other, const ProbeRun& probe, Work& work) {
+  try {
+    return driver.link->index->probe(probe, pairs_, work);
+  } catch (const PairError& error) {
+    explain(driver.own, other, error);
+  }
+}
+
+// Says which rows it was, by the numbers under which they were pushed.
+void Prober::explain(std::size_t own, std::size_t other, const PairError& error) const {
+  const auto row = [this](std::size_t stream, Seq number) {
+    return "row " + std::to_string(number) + " of '" + run_->config->streams[stream].name + "'";
+  };
+  throw Error(std::string("where: ") + error.what() + " (for " + row(own, error.own) + ", " +
+              row(other, error.other) + ")");
+}
+
 bool Prober::matches(const Found& partial, const Driver& driver, std::size_t other, Seq row,
                      StepCount& count) const {
   const SliceStore& store = *run_->store;
@@ -174,7 +192,11 @@ bool Prober::matches(const Found& partial, const Driver& driver, std::size_t oth
     for (const SliceStore::TermLink& link : store.links(own, other)) {
       if (&link == driver.link) continue;
       ++count.compared;
-      if (!store.holds(link, partial.rows[own], row)) return false;
+      try {
+        if (!store.holds(link, partial.rows[own], row)) return false;
+      } catch (const PairError& error) {
+        explain(own, other, error);
+      }
     }
   }
   return true;

@@ -16,6 +16,7 @@
 #include <memory>
 #include <vector>
 
+#include "watersmeet/base/errors.h"
 #include "watersmeet/slice/cycle.h"
 
 namespace watersmeet {
@@ -75,6 +76,9 @@ class Prober {
   void serve_by_index(const Step& step, const Driver& driver, const std::vector<Request>& group,
                       const Emit& emit);
   void serve_by_scan(const Step& step, const std::vector<Request>& group, const Emit& emit);
+  [[nodiscard]] std::size_t probed(const Driver& driver, std::size_t other, const ProbeRun& probe,
+                                   Work& work);
+  [[noreturn]] void explain(std::size_t own, std::size_t other, const PairError& error) const;
   // Whether all terms but the driver's hold between the members and a row.
   [[nodiscard]] bool matches(const Found& partial, const Driver& driver, std::size_t other, Seq row,
                              StepCount& count) const;

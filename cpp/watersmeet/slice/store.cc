@@ -24,7 +24,8 @@ namespace {
 [[nodiscard]] Column make_column(const Term& term) {
   if (term.kind == TermKind::kEqual) return KeyColumn{};
   if (term.kind == TermKind::kBand) return NumberColumn{};
-  if (term.kind == TermKind::kDistance) return VectorColumn(term.element, term.width);
+  if (term.kind == TermKind::kDistance || term.kind == TermKind::kCompiled)
+    return VectorColumn(term.element, term.width);
   SetColumn sets;
   sets.weighted = term.is_weighted();
   return sets;
@@ -58,9 +59,7 @@ namespace {
 }  // namespace
 
 SliceStore::SliceStore(const SliceConfig& config)
-    : config_(&config),
-      sides_(config.streams.size()),
-      links_(config.streams.size() * config.streams.size()) {
+    : config_(&config), sides_(config.streams.size()), links_(config.streams.size() * config.streams.size()) {
   const std::size_t streams = config.streams.size();
   for (std::size_t stream = 0; stream < streams; ++stream) windows_.emplace_back();
   for (std::size_t at = 0; at < config.terms.size(); ++at) {

@@ -51,7 +51,7 @@ class RingJoin:
                  stream; with two streams also a predicate alone; None: every combination in the windows
     slices       into how many parts the windows are cut, each served by its own thread
     interleave   how many rows may be on their way through the slices at once
-    topology     "split": every slice holds each n-th row, and is told of every new row;
+    topology     "split": every slice is told of every new row, and has an equal share of what it may meet;
                  "ring": slices hold stretches of time, and partial results go round
     edge         whether a row exactly as old as its window is still in it: "inclusive" or "exclusive"
     orderings    {"A": ("C", "B"), ...}: which window a row probes first; None: by measured selectivities
@@ -229,11 +229,11 @@ def _rows_per_slice(counted: dict[str, Any], states: list[dict[str, Any]]) -> tu
     if counted["held"]:
         return tuple(sum(last - first for first, last in held) for held in counted["held"])
     return tuple(
-        sum(_every_nth(state, at, counted["slices"]) for state in states) for at in range(counted["slices"])
+        sum(_share(state, at, counted["slices"]) for state in states) for at in range(counted["slices"])
     )
 
 
-def _every_nth(state: dict[str, Any], at: int, slices: int) -> int:
-    """Rows of a window whose number is `at` modulo `slices`."""
-    first = state["oldest"] + (at - state["oldest"]) % slices
-    return len(range(first, state["processed"], slices))
+def _share(state: dict[str, Any], at: int, slices: int) -> int:
+    """Rows of a window that one of so many equal shares has."""
+    rows: int = state["processed"] - state["oldest"]
+    return rows * (at + 1) // slices - rows * at // slices

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, cast
 
 from watersmeet.errors import ConfigError
-from watersmeet.vocabulary import Predicate, Stream, Where
+from watersmeet.vocabulary import Compiled, Predicate, Stream, Where
 
 __all__ = ["PairTest", "RingConfig", "Topology", "checked_ring_config"]
 
@@ -48,7 +48,7 @@ class RingConfig:
     @property
     def has_functions(self) -> bool:
         """Whether any part is code of the user's, which no snapshot can hold."""
-        return self.whole is not None or any(isinstance(test.leaf, Where) for test in self.tests)
+        return self.whole is not None or any(isinstance(test.leaf, Compiled | Where) for test in self.tests)
 
     def columns(self, stream: int) -> tuple[str, ...]:
         """The columns of one stream that predicates name."""
