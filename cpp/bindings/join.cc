@@ -168,6 +168,22 @@ class Join {
                           to_array(std::move(out.late)));
   }
 
+  // Takes rows whose results are known already: they enter their window and look for nobody.
+  void refill(std::size_t stream, const py::object& batch) {
+    const Turn turn(busy_);
+    const py::tuple capsules = batch.attr("__arrow_c_array__")();
+    const auto* schema = static_cast<ArrowSchema*>(PyCapsule_GetPointer(capsules[0].ptr(), "arrow_schema"));
+    const auto* array = static_cast<ArrowArray*>(PyCapsule_GetPointer(capsules[1].ptr(), "arrow_array"));
+    if (schema == nullptr || array == nullptr) throw py::error_already_set();
+    if (join_.config().how != How::kInner) {
+      throw ConfigError("refill: whether a row has a partner is only known by looking; expected how='inner'");
+    }
+    Released nothing;
+    const py::gil_scoped_release release;
+    join_.begin_push(checked(stream), *schema, *array);
+    join_.commit(nothing);
+  }
+
   py::tuple advance(std::size_t stream, Timestamp to, const py::object& keep) {
     const Turn turn(busy_);
     return pairs(run(keep, [&] { join_.begin_advance(checked(stream), to); }));
@@ -398,6 +414,7 @@ void bind_join(py::module_& module) {
            py::arg("how") = "inner", py::arg("order") = "none", py::arg("threads") = std::size_t{1},
            py::arg("share_all") = false)
       .def("push", &Join::push, py::arg("stream"), py::arg("batch"), py::arg("keep") = py::none())
+      .def("refill", &Join::refill, py::arg("stream"), py::arg("batch"))
       .def("advance", &Join::advance, py::arg("stream"), py::arg("to"), py::arg("keep") = py::none())
       .def("finish", &Join::finish, py::arg("keep") = py::none())
       .def("poll", &Join::poll, py::arg("keep") = py::none())

@@ -79,29 +79,83 @@ template <class Value>
   return (Wide{held} << 64) + Wide{low.cast<std::uint64_t>()};
 }
 
+// A batch as it is handed over: its Arrow structs, and its rows' types where there are any.
+struct Rows {
+  Rows(const py::object& batch, const py::object& kinds, std::uint32_t types)
+      : capsules_(batch.attr("__arrow_c_array__")()) {
+    schema = static_cast<ArrowSchema*>(PyCapsule_GetPointer(capsules_[0].ptr(), "arrow_schema"));
+    array = static_cast<ArrowArray*>(PyCapsule_GetPointer(capsules_[1].ptr(), "arrow_array"));
+    if (schema == nullptr || array == nullptr) throw py::error_already_set();
+    if (kinds.is_none()) return;
+    types_ = kinds.cast<py::array_t<std::uint8_t, py::array::c_style>>();
+    if (types_.size() != array->length) throw SchemaError("types: expected one per row");
+    has_types_ = true;
+    const bool known =
+        std::all_of(codes(), codes() + types_.size(), [types](std::uint8_t code) { return code < types; });
+    if (!known) throw SchemaError("types: a code is out of range");
+  }
+  [[nodiscard]] const std::uint8_t* codes() const { return has_types_ ? types_.data() : nullptr; }
+
+  const ArrowSchema* schema;
+  const ArrowArray* array;
+
+ private:
+  py::tuple capsules_;
+  py::array_t<std::uint8_t, py::array::c_style> types_;
+  bool has_types_ = false;
+};
+
 class Selective {
  public:
   explicit Selective(SelectiveConfig config) : join_(std::move(config)) {}
 
-  py::tuple push(std::size_t stream, const py::object& batch, std::optional<Timestamp> at, const py::object& kinds,
-                 const py::object& keep, const py::object& control) {
-    const py::tuple capsules = batch.attr("__arrow_c_array__")();
-    const auto* schema = static_cast<ArrowSchema*>(PyCapsule_GetPointer(capsules[0].ptr(), "arrow_schema"));
-    const auto* array = static_cast<ArrowArray*>(PyCapsule_GetPointer(capsules[1].ptr(), "arrow_array"));
-    if (schema == nullptr || array == nullptr) throw py::error_already_set();
-    py::array_t<std::uint8_t, py::array::c_style> types;
-    const std::uint8_t* codes = nullptr;
-    if (!kinds.is_none()) {
-      types = kinds.cast<py::array_t<std::uint8_t, py::array::c_style>>();
-      if (types.size() != array->length) throw SchemaError("types: expected one per row");
-      codes = types.data();
-      const bool known = std::all_of(codes, codes + types.size(),
-                                     [this](std::uint8_t code) { return code < join_.config().types; });
-      if (!known) throw SchemaError("types: a code is out of range");
-    }
-    Released out = change(keep, control, [&] { join_.begin_push(checked(stream), *schema, *array, at, codes); });
+  py::tuple push(std::size_t stream, const py::object& batch, std::optional<Timestamp> at,
+                 const py::object& kinds, const py::object& keep, const py::object& control) {
+    const Rows rows(batch, kinds, join_.config().types);
+    Released out = change(keep, control, [&] {
+      join_.begin_push(checked(stream), *rows.schema, *rows.array, at, rows.codes());
+    });
     return py::make_tuple(to_array(std::move(out.left)), to_array(std::move(out.right)),
                           to_array(std::move(out.late)));
+  }
+
+  void hold(std::size_t stream, const py::object& batch,
+            const py::array_t<Timestamp, py::array::c_style>& arrivals, const py::object& kinds) {
+    const Rows rows(batch, kinds, join_.config().types);
+    if (arrivals.size() != rows.array->length) throw SchemaError("arrivals: expected one per row");
+    const py::none nothing;
+    change(nothing, nothing, [&] {
+      join_.begin_hold(checked(stream), *rows.schema, *rows.array, arrivals.data(), rows.codes());
+    });
+  }
+
+  py::tuple drain(const py::object& keep, const py::object& control) {
+    py::tuple found = pairs(change(keep, control, [&] { join_.begin_drain(); }));
+    if (const std::optional<Period> period = join_.end_period()) {
+      const py::object plans = control(to_dict(*period));
+      if (!plans.is_none()) set_plans(plans.cast<py::tuple>());
+    }
+    return found;
+  }
+
+  void refill(std::size_t stream, const py::object& batch, const py::object& kinds) {
+    const Rows rows(batch, kinds, join_.config().types);
+    const py::none nothing;
+    change(nothing, nothing,
+           [&] { join_.begin_refill(checked(stream), *rows.schema, *rows.array, rows.codes()); });
+  }
+
+  void set_speed(double units_per_second) { join_.set_speed(units_per_second); }
+
+  [[nodiscard]] py::bytes course() const {
+    ByteWriter writer;
+    join_.save_course(writer);
+    return writer.bytes();
+  }
+  void set_course(std::string_view body) {
+    ByteReader reader(body);
+    join_.load_course(reader);
+    reader.expect_end();
   }
 
   py::tuple advance(std::size_t stream, Timestamp to, const py::object& keep, const py::object& control) {
@@ -195,7 +249,8 @@ class Selective {
   void judge(const py::object& keep) {
     const auto& pending = join_.pending();
     if (pending.tags.empty()) return;
-    const py::object verdict = keep(to_array(std::vector<RowId>(pending.left)), to_array(std::vector<RowId>(pending.right)));
+    const py::object verdict =
+        keep(to_array(std::vector<RowId>(pending.left)), to_array(std::vector<RowId>(pending.right)));
     const auto mask = verdict.cast<py::array_t<bool, py::array::c_style>>();
     if (mask.ndim() != 1 || static_cast<std::size_t>(mask.size()) != pending.tags.size()) {
       throw SchemaError("keep: expected one boolean per candidate");
@@ -206,8 +261,9 @@ class Selective {
   void set_plans(const py::tuple& plans) {
     for (std::size_t stream = 0; stream < kSides; ++stream) {
       const py::tuple given = plans[stream].cast<py::tuple>();
-      join_.set_plan(stream, {given[0].cast<std::vector<std::uint32_t>>(), given[1].cast<std::vector<double>>(),
-                              given[2].cast<double>(), given[3].cast<double>(), given[4].cast<double>()});
+      join_.set_plan(stream,
+                     {given[0].cast<std::vector<std::uint32_t>>(), given[1].cast<std::vector<double>>(),
+                      given[2].cast<double>(), given[3].cast<double>(), given[4].cast<double>()});
     }
   }
 
@@ -247,27 +303,47 @@ class Selective {
 
 void bind_selective(py::module_& module) {
   py::class_<Selective>(module, "SelectiveJoin")
-      .def(py::init([](std::vector<TermConfig> terms, std::array<StreamConfig, kSides> streams, const py::int_& lower,
-                       const py::int_& upper, double seconds_per_tick, double units_per_second,
-                       std::array<double, 4> costs, Duration basic_span, std::array<std::uint32_t, kSides> cells,
-                       std::uint32_t types, double input_buffer_s, double control_period_s, bool synchronised,
-                       bool guarded, bool scored, double first_full_probe_share, std::uint64_t seed) {
-             return std::make_unique<Selective>(SelectiveConfig{
-                 std::move(terms), std::move(streams), to_wide(lower), to_wide(upper), seconds_per_tick,
-                 units_per_second, {costs[0], costs[1], costs[2], costs[3]}, basic_span, cells, types,
-                 input_buffer_s, control_period_s, synchronised, guarded, scored,
-                 first_full_probe_share, seed});
+      .def(py::init([](std::vector<TermConfig> terms, std::array<StreamConfig, kSides> streams,
+                       const py::int_& lower, const py::int_& upper, double seconds_per_tick,
+                       double units_per_second, std::array<double, 4> costs, Duration basic_span,
+                       std::array<std::uint32_t, kSides> cells, std::uint32_t types, double input_buffer_s,
+                       double control_period_s, bool synchronised, bool guarded, bool scored,
+                       double first_full_probe_share, std::uint64_t seed) {
+             return std::make_unique<Selective>(SelectiveConfig{std::move(terms),
+                                                                std::move(streams),
+                                                                to_wide(lower),
+                                                                to_wide(upper),
+                                                                seconds_per_tick,
+                                                                units_per_second,
+                                                                {costs[0], costs[1], costs[2], costs[3]},
+                                                                basic_span,
+                                                                cells,
+                                                                types,
+                                                                input_buffer_s,
+                                                                control_period_s,
+                                                                synchronised,
+                                                                guarded,
+                                                                scored,
+                                                                first_full_probe_share,
+                                                                seed});
            }),
            py::arg("terms"), py::arg("streams"), py::kw_only(), py::arg("lower"), py::arg("upper"),
            py::arg("seconds_per_tick"), py::arg("units_per_second"), py::arg("costs"), py::arg("basic_span"),
            py::arg("cells"), py::arg("types"), py::arg("input_buffer_s"), py::arg("control_period_s"),
-           py::arg("synchronised"), py::arg("guarded"), py::arg("scored"),
-           py::arg("first_full_probe_share"), py::arg("seed"))
+           py::arg("synchronised"), py::arg("guarded"), py::arg("scored"), py::arg("first_full_probe_share"),
+           py::arg("seed"))
       .def("push", &Selective::push, py::arg("stream"), py::arg("batch"), py::kw_only(), py::arg("at"),
            py::arg("kinds"), py::arg("keep"), py::arg("control"))
       .def("advance", &Selective::advance, py::arg("stream"), py::arg("to"), py::kw_only(), py::arg("keep"),
            py::arg("control"))
       .def("finish", &Selective::finish, py::kw_only(), py::arg("keep"), py::arg("control"))
+      .def("hold", &Selective::hold, py::arg("stream"), py::arg("batch"), py::kw_only(), py::arg("arrivals"),
+           py::arg("kinds"))
+      .def("drain", &Selective::drain, py::kw_only(), py::arg("keep"), py::arg("control"))
+      .def("refill", &Selective::refill, py::arg("stream"), py::arg("batch"), py::kw_only(), py::arg("kinds"))
+      .def("set_speed", &Selective::set_speed, py::arg("units_per_second"))
+      .def("course", &Selective::course)
+      .def("set_course", &Selective::set_course, py::arg("body"))
       .def("set_lag", &Selective::set_lag, py::arg("seconds"))
       .def("first_needed", &Selective::first_needed, py::arg("stream"))
       .def("statistics", &Selective::statistics)

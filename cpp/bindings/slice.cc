@@ -46,31 +46,25 @@ class PySliceJoin {
  public:
   explicit PySliceJoin(SliceConfig config) : checks_(config.checks), join_(std::move(config)) {}
 
+  // (stream, batch)
+  using Batches = std::vector<std::pair<std::size_t, py::object>>;
   // (stream, time up to which it is complete, or None: it has ended)
   using Promises = std::vector<std::pair<std::size_t, std::optional<Timestamp>>>;
 
-  py::tuple push(std::size_t stream, const py::object& batch, const py::object& check, const Promises& promises) {
-    const CBatch given(batch);
-    const auto kept = checked(promises);
-    return run(check, [&](const SliceJoin::Callbacks& callbacks) {
-      return join_.push(known(stream), *given.schema, *given.array, callbacks, kept);
-    });
-  }
-  py::tuple promise(const Promises& promises, const py::object& check) {
-    const auto kept = checked(promises);
-    return run(check, [&](const SliceJoin::Callbacks& callbacks) { return join_.advance(kept, callbacks); });
+  py::tuple take(const Batches& batches, const Promises& promises, const py::object& check) {
+    std::vector<CBatch> given;
+    given.reserve(batches.size());
+    std::vector<SliceJoin::Batch> rows;
+    for (const auto& [stream, batch] : batches) {
+      given.emplace_back(batch);
+      rows.push_back({known(stream), given.back().schema, given.back().array});
+    }
+    std::vector<SliceJoin::Promise> kept;
+    for (const auto& [stream, to] : promises) kept.push_back({known(stream), to});
+    return run(check, [&](const SliceJoin::Callbacks& callbacks) { return join_.take(rows, kept, callbacks); });
   }
   void set_synchronised(bool synchronised) { join_.set_synchronised(synchronised); }
   [[nodiscard]] std::optional<Timestamp> low() const { return join_.low(); }
-  py::tuple advance(std::size_t stream, Timestamp to, const py::object& check) {
-    return run(check, [&](const SliceJoin::Callbacks& callbacks) {
-      return join_.advance(known(stream), to, callbacks);
-    });
-  }
-  py::tuple finish(const py::object& check) {
-    return run(check, [&](const SliceJoin::Callbacks& callbacks) { return join_.finish(callbacks); });
-  }
-
   void request_resize(std::size_t slices, const std::string& relocation) {
     join_.request_resize(slices, relocation_kind(relocation));
   }
@@ -112,12 +106,6 @@ class PySliceJoin {
   }
 
  private:
-  [[nodiscard]] std::vector<SliceJoin::Promise> checked(const Promises& promises) const {
-    std::vector<SliceJoin::Promise> kept;
-    for (const auto& [stream, to] : promises) kept.push_back({known(stream), to});
-    return kept;
-  }
-
   [[nodiscard]] std::size_t known(std::size_t stream) const {
     if (stream >= join_.config().streams.size()) throw ConfigError("stream=" + std::to_string(stream) + " is unknown");
     return stream;
@@ -219,13 +207,9 @@ void bind_slice(py::module_& module) {
            py::arg("ordered") = false,
            py::arg("topology"), py::arg("slices"), py::arg("interleave"), py::arg("schedule_seed") = py::none(),
            py::arg("delay_seed") = py::none())
-      .def("push", &PySliceJoin::push, py::arg("stream"), py::arg("batch"), py::arg("check") = py::none(),
-           py::arg("promises") = PySliceJoin::Promises{})
-      .def("promise", &PySliceJoin::promise, py::arg("promises"), py::arg("check") = py::none())
+      .def("take", &PySliceJoin::take, py::arg("batches"), py::arg("promises"), py::arg("check") = py::none())
       .def("set_synchronised", &PySliceJoin::set_synchronised, py::arg("synchronised"))
       .def("low", &PySliceJoin::low)
-      .def("advance", &PySliceJoin::advance, py::arg("stream"), py::arg("to"), py::arg("check") = py::none())
-      .def("finish", &PySliceJoin::finish, py::arg("check") = py::none())
       .def("request_resize", &PySliceJoin::request_resize, py::arg("slices"), py::arg("relocation"))
       .def("set_orderings", &PySliceJoin::set_orderings, py::arg("orderings"))
       .def("restore", &PySliceJoin::restore, py::arg("stream"), py::arg("batch"), py::kw_only(), py::arg("first"),

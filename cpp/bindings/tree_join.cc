@@ -3,6 +3,8 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "prelude.h"
@@ -49,15 +51,16 @@ class CapsuleBatch {
 // keep(pair, first_rows, second_rows) -> a bool per candidate.
 [[nodiscard]] Keep as_keep(const py::object& callable) {
   if (callable.is_none()) return nullptr;
-  return [callable](std::size_t pair, const Rows& first, const Rows& second, std::vector<std::uint8_t>& keep) {
-    const py::gil_scoped_acquire gil;
-    const py::object answer = callable(pair, copied(first), copied(second));
-    const auto flags = py::array_t<bool, py::array::c_style | py::array::forcecast>(answer);
-    if (flags.ndim() != 1 || static_cast<std::size_t>(flags.size()) != keep.size()) {
-      throw SchemaError("keep: expected one bool per candidate pair");
-    }
-    for (std::size_t at = 0; at < keep.size(); ++at) keep[at] = flags.data()[at] ? 1 : 0;
-  };
+  return
+      [callable](std::size_t pair, const Rows& first, const Rows& second, std::vector<std::uint8_t>& keep) {
+        const py::gil_scoped_acquire gil;
+        const py::object answer = callable(pair, copied(first), copied(second));
+        const auto flags = py::array_t<bool, py::array::c_style | py::array::forcecast>(answer);
+        if (flags.ndim() != 1 || static_cast<std::size_t>(flags.size()) != keep.size()) {
+          throw SchemaError("keep: expected one bool per candidate pair");
+        }
+        for (std::size_t at = 0; at < keep.size(); ++at) keep[at] = flags.data()[at] ? 1 : 0;
+      };
 }
 
 // Any Python integer that is not negative, held at what no difference of timestamps exceeds.
@@ -76,15 +79,17 @@ class CapsuleBatch {
   out["pending_rows"] = leaf.state.window.end() - leaf.state.processed;
   out["expired_rows"] = leaf.state.window.begin();
   out["window_bytes"] = leaf.bytes();
-  out["watermark"] = leaf.watermark == kMinTimestamp ? py::object(py::none()) : py::object(py::int_(leaf.watermark));
+  out["watermark"] =
+      leaf.watermark == kMinTimestamp ? py::object(py::none()) : py::object(py::int_(leaf.watermark));
   return out;
 }
 
 [[nodiscard]] py::dict half_dict(const Joint& joint, std::size_t side) {
-  const HalfJoinCounts& counts = joint.counts[side];
+  const HalfJoinCounts& counts = joint.halves[side].counts;
   py::dict out;
   out["rows"] = counts.rows;
-  out["probes"] = counts.probes;
+  out["looks"] = counts.looks;
+  out["probes"] = counts.cells / kCells;
   out["due"] = counts.due;
   out["made"] = counts.made;
   out["comparisons"] = counts.work.comparisons;
@@ -92,6 +97,36 @@ class CapsuleBatch {
   out["lookups"] = counts.work.lookups;
   out["state_rows"] = joint.input(side).processed - joint.input(side).window.begin();
   return out;
+}
+
+// The half-way joins' cells, from the newest to the oldest: rows compared, and matches found among them.
+[[nodiscard]] py::list cells(const TreeJoin& join) {
+  py::list out;
+  for (const auto& joint : join.joints()) {
+    for (const HalfJoin& half : joint->halves)
+      out.append(py::make_tuple(half.by_cell.compared, half.by_cell.matches));
+  }
+  return out;
+}
+
+// Per half-way join: cells from the best to the worst, the share that each row looks at, and how often one
+// looks at all.
+using CellChoice = std::tuple<std::array<std::uint8_t, kCells>, double, std::uint32_t>;
+
+void set_cells(TreeJoin& join, const std::vector<CellChoice>& choices) {
+  if (!choices.empty() && choices.size() != 2 * join.joints().size()) {
+    throw ConfigError("set_cells: expected one choice for every half-way join");
+  }
+  std::vector<CellPlan> plans;
+  for (const auto& [order, fraction, full_every] : choices) {
+    std::uint32_t seen = 0;
+    for (const std::uint8_t cell : order) seen |= cell < kCells ? 1U << cell : 0U;
+    if (seen != (1U << kCells) - 1 || !(fraction >= 0 && fraction <= 1)) {
+      throw ConfigError("set_cells: expected every cell once, and a share from 0 to 1");
+    }
+    plans.emplace_back(order, fraction, full_every);
+  }
+  join.set_cells(plans);
 }
 
 [[nodiscard]] py::dict age_dict(const Ages& ages) {
@@ -107,7 +142,8 @@ class CapsuleBatch {
   out["results"] = join.results();
   out["bytes"] = join.bytes();
   py::list streams;
-  for (std::size_t stream = 0; stream < join.config().streams.size(); ++stream) streams.append(stream_dict(join, stream));
+  for (std::size_t stream = 0; stream < join.config().streams.size(); ++stream)
+    streams.append(stream_dict(join, stream));
   out["streams"] = streams;
   py::list half_joins;
   for (const auto& joint : join.joints()) {
@@ -126,17 +162,18 @@ class CapsuleBatch {
   return {std::move(name), std::move(time_column), time_multiplier, window_rows, as_span(window), freshness};
 }
 
-[[nodiscard]] std::unique_ptr<TreeJoin> make_join(std::vector<TreeStream> streams, std::vector<TreePair> pairs,
-                                                  std::vector<TreeInputs> joins, Duration cycle,
+[[nodiscard]] std::unique_ptr<TreeJoin> make_join(std::vector<TreeStream> streams,
+                                                  std::vector<TreePair> pairs, std::vector<TreeInputs> joins,
+                                                  std::vector<std::uint64_t> state_rows, Duration cycle,
                                                   double carried_cycles, bool track_ages) {
-  return std::make_unique<TreeJoin>(
-      TreeConfig{std::move(streams), std::move(pairs), std::move(joins), cycle, carried_cycles, track_ages});
+  return std::make_unique<TreeJoin>(TreeConfig{std::move(streams), std::move(pairs), std::move(joins),
+                                               std::move(state_rows), cycle, carried_cycles, track_ages});
 }
 
-void begin_push(TreeJoin& join, std::size_t stream, const py::object& batch) {
+void push(TreeJoin& join, std::size_t stream, const py::object& batch) {
   const CapsuleBatch arrow(batch);
   const py::gil_scoped_release release;
-  join.begin_push(stream, arrow.schema(), arrow.array());
+  join.push(stream, arrow.schema(), arrow.array());
 }
 
 void process(TreeJoin& join, std::optional<Timestamp> until, const py::object& callable) {
@@ -163,6 +200,28 @@ void process(TreeJoin& join, std::optional<Timestamp> until, const py::object& c
   return py::make_tuple(rows, to_array(std::move(found.times)));
 }
 
+void set_tree(TreeJoin& join, std::vector<TreeInputs> joins, const py::object& callable) {
+  const Keep keep = as_keep(callable);
+  const py::gil_scoped_release release;
+  join.set_tree(std::move(joins), keep);
+}
+
+[[nodiscard]] py::bytes snapshot(const TreeJoin& join) {
+  ByteWriter writer;
+  {
+    const py::gil_scoped_release release;
+    join.save(writer);
+  }
+  return writer.bytes();
+}
+
+void load(TreeJoin& join, const py::bytes& bytes) {
+  const std::string_view body(bytes);
+  const py::gil_scoped_release release;
+  ByteReader reader(body);
+  join.load(reader);
+}
+
 }  // namespace
 
 void bind_tree_join(py::module_& module) {
@@ -177,12 +236,12 @@ void bind_tree_join(py::module_& module) {
            py::arg("streams"), py::arg("terms"), py::kw_only(), py::arg("opaque") = false);
   py::class_<TreeJoin>(module, "TreeJoin")
       .def(py::init(&make_join), py::arg("streams"), py::arg("pairs"), py::kw_only(), py::arg("joins"),
-           py::arg("cycle"), py::arg("carried_cycles") = 10.0, py::arg("track_ages") = false)
-      .def("begin_push", &begin_push, py::arg("stream"), py::arg("batch"))
-      .def("begin_advance", &TreeJoin::begin_advance, py::arg("stream"), py::arg("to"))
-      .def("begin_finish", &TreeJoin::begin_finish)
-      .def("begin_poll", &TreeJoin::begin_poll)
+           py::arg("state_rows") = std::vector<std::uint64_t>{}, py::arg("cycle"),
+           py::arg("carried_cycles") = 10.0, py::arg("track_ages") = false)
+      .def("begin", &TreeJoin::begin)
+      .def("push", &push, py::arg("stream"), py::arg("batch"))
       .def("promise", &TreeJoin::promise, py::arg("stream"), py::arg("to"))
+      .def("finish", &TreeJoin::finish)
       .def("end", &TreeJoin::end, py::arg("stream"))
       .def("set_synchronised", &TreeJoin::set_synchronised, py::arg("synchronised"))
       .def("synchronised", &TreeJoin::synchronised)
@@ -192,14 +251,15 @@ void bind_tree_join(py::module_& module) {
       .def("commit", &commit)
       .def("roll_back", &TreeJoin::roll_back)
       .def("set_allowances", &TreeJoin::set_allowances, py::arg("per_cycle"))
-      .def("set_tree",
-           [](TreeJoin& join, std::vector<TreeInputs> joins) {
-             const py::gil_scoped_release release;
-             join.set_tree(std::move(joins), nullptr);
-           },
-           py::arg("joins"))
-      .def("first_needed", [](const TreeJoin& join, std::size_t stream) { return join.leaf(stream).state.window.begin(); },
-           py::arg("stream"))
+      .def("set_cells", &set_cells, py::arg("choices"))
+      .def("set_tree", &set_tree, py::arg("joins"), py::arg("keep") = py::none())
+      .def("snapshot", &snapshot)
+      .def("load", &load, py::arg("body"))
+      .def("cells", &cells)
+      .def(
+          "first_needed",
+          [](const TreeJoin& join, std::size_t stream) { return join.leaf(stream).state.window.begin(); },
+          py::arg("stream"))
       .def("statistics", &statistics);
 }
 

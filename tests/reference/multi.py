@@ -13,7 +13,16 @@ from tests.reference.predicates import FAMILIES, draw_columns
 import watersmeet as wm
 from watersmeet.testing import brute_force_join
 
-__all__ = ["MultiCase", "Rows", "draw_multi_case", "expected_rows", "random_tree", "rows_of", "run_multi"]
+__all__ = [
+    "MultiCase",
+    "Rows",
+    "draw_multi_case",
+    "expected_rows",
+    "pushed_table",
+    "random_tree",
+    "rows_of",
+    "run_multi",
+]
 
 Rng = np.random.Generator
 Rows = set[tuple[int, ...]]  # one row number per stream
@@ -85,7 +94,7 @@ def expected_rows(case: MultiCase) -> Rows:
 def run_multi(case: MultiCase, **options: Any) -> list[tuple[int, ...]]:
     """Push the case into a MultiJoin; the results as they came."""
     join = wm.MultiJoin(list(case.streams), on=case.on, **{"tree": case.tree, **options})
-    tables = [join.push(name, _rows_between(case, name, first, last)) for name, first, last in case.pushes]
+    tables = [join.push(name, pushed_table(case, name, first, last)) for name, first, last in case.pushes]
     tables.append(join.finish())
     return [row for table in tables for row in rows_of(case, table)]
 
@@ -98,7 +107,7 @@ def rows_of(case: MultiCase, table: pa.Table) -> list[tuple[int, ...]]:
     return list(zip(*columns, strict=True))
 
 
-def _rows_between(case: MultiCase, name: str, first: int, last: int) -> pa.Table:
+def pushed_table(case: MultiCase, name: str, first: int, last: int) -> pa.Table:
     place = [stream.name for stream in case.streams].index(name)
     return case.tables[place].slice(first, last - first)
 

@@ -79,7 +79,8 @@ class Query:
         self.latest: list[int | None] = [None, None]
         self.watermark: int | None = None
         self.results: list[pa.Table] = []
-        self.counts: dict[str, int] = {}
+        self.counts: dict[str, float] = {}
+        self.reports: list[dict[int, dict[str, float]]] = []  # of each micro-batch, by bucket
         self.rng = np.random.default_rng(seed)
         self.workers: list[Any] = [OrderedDict() for _ in range(3)]
 
@@ -97,6 +98,7 @@ class Query:
             for packed in pack(self.asked, side, table.to_batches()):
                 for row in packed.to_pylist():
                     rows[row["label"]].append((row["side"], row["role"], from_blob(row["data"])))
+        self.reports.append({})
         for label, arrived in rows.items():
             if self.rng.random() < move:  # another worker, which may remember older batches
                 bucket._cache = self.workers[int(self.rng.integers(3))]
@@ -108,6 +110,7 @@ class Query:
             done = self._apply(label, arrived)
             self.stores[label].commit()
             self.results += done.tables
+            self.reports[-1][label] = done.counts
             for name, count in done.counts.items():
                 self.counts[name] = self.counts.get(name, 0) + count
         self._move_watermark(left, right)

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
         ({"window": "1s", "partitions": 0}, wm.ConfigError, "partitions=0: expected a whole number"),
         ({"window": "1s", "skew": "salt"}, wm.ConfigError, "skew='salt'"),
         ({"window": "1s", "slice": "0s"}, wm.ConfigError, "slice='0s'"),
-        ({"window": "1s", "shed": wm.Shed()}, wm.ConfigError, "shedding on Spark is not in this version"),
         ({"between": ("2s", "1s")}, wm.ConfigError, "the lower bound is above"),
     ],
 )

@@ -1,11 +1,12 @@
-// How many probes a half-way join may still make: an allowance per cycle of stream time, what is left over is kept
-// for a few cycles.
+// How many probes a half-way join may still make: an allowance per cycle of stream time, what is left over is
+// kept for a few cycles.
 //
 // Paper: [JAQPOT] 4.1, the continuous execution model: fractions add up over cycles to whole probes.
 // A value: copying it is how a change is undone.
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "watersmeet/base/types.h"
@@ -26,12 +27,35 @@ class Allowance {
   void lift() { per_cycle_ = -1; }
 
   // Takes one probe for a row of the cycle, if there is one. Requires: cycles do not decrease.
-  [[nodiscard]] bool take(std::int64_t cycle) {
-    if (!limited()) return true;
+  [[nodiscard]] bool take(std::int64_t cycle) { return take_parts(cycle, 1, 1) == 1; }
+
+  // Takes `wanted` parts of a probe that has so many, or as many as there are. Returns: how many.
+  [[nodiscard]] std::size_t take_parts(std::int64_t cycle, std::size_t wanted, std::size_t parts) {
+    if (!limited()) return wanted;
     if (!started_ || cycle > cycle_) refill(cycle);
-    if (tokens_ < 1) return false;
-    tokens_ -= 1;
-    return true;
+    const double each = 1.0 / static_cast<double>(parts);
+    // A sum of fractions may miss the whole number that it stands for by a little.
+    const double there = std::min(static_cast<double>(wanted), tokens_ / each + 1e-9);
+    const auto taken = static_cast<std::size_t>(std::max(0.0, there));
+    tokens_ -= static_cast<double>(taken) * each;
+    return taken;
+  }
+
+  template <class Writer>
+  void save(Writer& writer) const {
+    writer.put(per_cycle_);
+    writer.put(most_);
+    writer.put(tokens_);
+    writer.put(cycle_);
+    writer.put(std::uint8_t{started_});
+  }
+  template <class Reader>
+  void load(Reader& reader) {
+    per_cycle_ = reader.template get<double>();
+    most_ = reader.template get<double>();
+    tokens_ = reader.template get<double>();
+    cycle_ = reader.template get<std::int64_t>();
+    started_ = reader.template get<std::uint8_t>() != 0;
   }
 
  private:

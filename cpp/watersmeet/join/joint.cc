@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "watersmeet/join/alive_cursor.h"
+#include "watersmeet/join/tree_column.h"
 #include "watersmeet/predicate/verify.h"
 
 namespace watersmeet {
@@ -11,63 +13,6 @@ namespace {
 using Leaves = std::vector<std::unique_ptr<Leaf>>;
 
 constexpr std::size_t kMostPairsAtOnce = 1 << 16;
-constexpr Wide kForever = Wide{1} << 70;  // no row is older than that
-
-// How long a row of a stream can be met: its window, or its freshness if that is shorter.
-[[nodiscard]] Wide span_of(const TreeStream& stream) {
-  Wide span = stream.window_rows.has_value() ? kForever : stream.window;
-  if (stream.freshness.has_value()) span = std::min(span, Wide{*stream.freshness});
-  return span;
-}
-
-// Which rows of a stream were processed before a turn, and are alive at it, as turns go by.
-class AliveCursor {
- public:
-  explicit AliveCursor(const Leaf& leaf)
-      : leaf_(leaf),
-        times_(leaf.state.window.timestamps.at(leaf.state.window.begin())),
-        base_(leaf.state.window.begin()),
-        end_(leaf.state.processed - base_),
-        span_(span_of(leaf.config)) {}
-
-  // Requires: turns only grow.
-  void move_to(const Turn& turn) {
-    // The other streams' rows at the same time come before it if their stream does.
-    const bool ties = leaf_.state.streams[0] < turn.stream;
-    if (!started_) start(turn);
-    while (hi_ < end_ && (times_[hi_] < turn.ts || (ties && times_[hi_] == turn.ts))) ++hi_;
-    if (leaf_.config.window_rows.has_value()) {
-      const std::uint64_t most = *leaf_.config.window_rows;
-      if (base_ + hi_ > most)
-        lo_ = std::max(lo_, static_cast<std::size_t>(std::max(base_ + hi_ - most, base_) - base_));
-    }
-    const Wide oldest = Wide{turn.ts} - span_;
-    if (oldest <= kMinTimestamp) return;
-    const auto first = static_cast<Timestamp>(oldest);
-    while (lo_ < hi_ && times_[lo_] < first) ++lo_;
-  }
-  [[nodiscard]] Seq lo() const { return base_ + std::min(lo_, hi_); }
-  [[nodiscard]] Seq hi() const { return base_ + hi_; }
-
- private:
-  void start(const Turn& turn) {
-    started_ = true;
-    hi_ = static_cast<std::size_t>(std::lower_bound(times_, times_ + end_, turn.ts) - times_);
-    const Wide oldest = Wide{turn.ts} - span_;
-    if (oldest <= kMinTimestamp) return;
-    lo_ = static_cast<std::size_t>(std::lower_bound(times_, times_ + end_, static_cast<Timestamp>(oldest)) -
-                                   times_);
-  }
-
-  const Leaf& leaf_;
-  const Timestamp* times_;
-  Seq base_;
-  std::size_t end_;
-  Wide span_;
-  std::size_t lo_ = 0;
-  std::size_t hi_ = 0;
-  bool started_ = false;
-};
 
 // The newest timestamp that a combination with this row can have. Requires: its members are in their windows.
 [[nodiscard]] Wide reach(const TreeState& state, Seq row, const Leaves& leaves) {
@@ -95,37 +40,6 @@ class AliveCursor {
   return ts % cycle < 0 ? whole - 1 : whole;
 }
 
-void append_value(const Column& from, Seq row, Column& to) {
-  if (const auto* keys = std::get_if<KeyColumn>(&from)) {
-    std::get<KeyColumn>(to).words.push_back(keys->words[row]);
-  } else if (const auto* numbers = std::get_if<NumberColumn>(&from)) {
-    std::get<NumberColumn>(to).words.push_back(numbers->words[row]);
-  } else if (const auto* vectors = std::get_if<VectorColumn>(&from)) {
-    auto& out = std::get<VectorColumn>(to);
-    out.data.append(vectors->at(row), vectors->row_bytes);
-    out.squares.push_back(vectors->squares[row]);
-  } else {
-    const auto& sets = std::get<SetColumn>(from);
-    auto& out = std::get<SetColumn>(to);
-    const auto items = sets.set(row);
-    out.starts.push_back(out.items.end());
-    out.items.append(items.data(), items.size());
-    if (!out.weighted) return;
-    out.weights.append(sets.set_weights(row).data(), items.size());
-    out.squares.push_back(sets.squares[row]);
-  }
-}
-
-[[nodiscard]] Column empty_column(const Term& term) {
-  if (term.kind == TermKind::kEqual) return KeyColumn{};
-  if (term.kind == TermKind::kBand) return NumberColumn{};
-  if (term.kind == TermKind::kDistance || term.kind == TermKind::kCompiled)
-    return VectorColumn(term.element, term.width);
-  SetColumn sets;
-  sets.weighted = term.is_weighted();
-  return sets;
-}
-
 // How well a term drives an index: the smaller the better.
 [[nodiscard]] int rank(const TreePair& pair) {
   if (pair.terms.empty()) return 3;
@@ -141,13 +55,16 @@ void append_value(const Column& from, Seq row, Column& to) {
 
 }  // namespace
 
-// The rows of a slice that probe, with the ranges of the other state that they may meet; and, where those are
-// combinations, the first living row of each of their streams.
+// The rows of a slice that probe, with the ranges of the other state that they may meet: one, or one for each
+// run of cells. Where the state holds combinations, also the first living row of each of their streams; where
+// probes are rationed, all that was within reach.
 struct Joint::Requests {
   std::vector<Seq> rows;
   std::vector<Seq> lo;
   std::vector<Seq> hi;
   std::vector<Seq> alive;
+  std::vector<Seq> reach_lo;
+  std::vector<Seq> reach_hi;
   // Where windows are looked at in both directions: how new a partner may be.
   std::vector<Wide> reach;
 };
@@ -245,10 +162,18 @@ void Joint::add_output(const Leaves& leaves, std::size_t side, Seq own, Seq othe
       out.members[to].push_back(inputs_[input]->member(at, rows[input]));
     }
   }
+  copy_driver(leaves, out.window.end() - 1, true);
+}
+
+void Joint::copy_driver(const Leaves& leaves, Seq row, bool alive) {
   if (feeds_pair_ == kNoPair) return;
+  TreeState& out = *output_;
+  if (!alive) {
+    append_nothing(out.window.columns[0]);
+    return;
+  }
   const Leaf& leaf = *leaves[out.streams[feeds_member_]];
-  const Seq member = out.members[feeds_member_][out.members[feeds_member_].end() - 1];
-  append_value(leaf.columns(feeds_pair_)[0], member, out.window.columns[0]);
+  append_value(leaf.columns(feeds_pair_)[0], out.members[feeds_member_][row], out.window.columns[0]);
 }
 
 void Joint::probe(std::size_t side, const Leaves& leaves, const Keep& keep, bool two_sided, Pairs& found) {
@@ -260,6 +185,7 @@ void Joint::probe(std::size_t side, const Leaves& leaves, const Keep& keep, bool
   }
   const TreeState& own = *inputs_[side];
   TreeState& other = *inputs_[1 - side];
+  HalfJoin& half = halves[side];
   std::size_t served = 0;
   std::size_t request = 0;
   while (served < requests.rows.size()) {
@@ -273,33 +199,60 @@ void Joint::probe(std::size_t side, const Leaves& leaves, const Keep& keep, bool
     run.requests = requests.rows.size() - served;
     run.max_pairs = kMostPairsAtOnce;
     const std::size_t first = found.size();
-    served += other.index->probe(run, found, counts[side].work);
+    const std::size_t first_request = served;
+    served += other.index->probe(run, found, half.counts.work);
     filter(side, leaves, requests, first, request, found);
     filter_opaque(side, keep, first, found);
+    if (!requests.reach_lo.empty()) count_matches(half, requests, first, first_request, found);
   }
-  counts[side].made += found.size();
+  half.counts.made += found.size();
+}
+
+std::size_t Joint::granted(HalfJoin& half, std::int64_t cycle) {
+  if (half.plan.whole()) return half.allowance.take(cycle) ? kCells : 0;
+  const std::size_t wanted = half.plan.next_cells();
+  return wanted == 0 ? 0 : half.allowance.take_parts(cycle, wanted, kCells);
 }
 
 void Joint::find_ranges(std::size_t side, const Leaves& leaves, Requests& requests) {
   const TreeState& own = *inputs_[side];
   const TreeState& other = *inputs_[1 - side];
+  HalfJoin& half = halves[side];
+  const bool rationed = half.allowance.limited();
   std::vector<AliveCursor> cursors;
-  for (const std::size_t stream : other.streams) cursors.emplace_back(*leaves[stream]);
+  for (const std::size_t stream : other.streams)
+    cursors.emplace_back(*leaves[stream], !other.window_rows.has_value());
   Seq lo = other.window.begin();
   Seq hi = other.is_stream() ? lo : std::max(lo, other.slice);
   const Seq end = own.processed;
   requests.rows.reserve(static_cast<std::size_t>(end - own.slice));
+  const auto ask = [&](Seq row, Seq first, Seq last) {
+    if (first == last) return;
+    requests.rows.push_back(row);
+    requests.lo.push_back(first);
+    requests.hi.push_back(last);
+    if (rationed) {
+      requests.reach_lo.push_back(lo);
+      requests.reach_hi.push_back(hi);
+    }
+    if (other.is_stream()) return;
+    for (const AliveCursor& cursor : cursors) requests.alive.push_back(cursor.lo());
+  };
   for (Seq row = own.slice; row < end; ++row) {
     if (own.window.joinable[row] == 0) continue;
-    ++counts[side].rows;
+    ++half.counts.rows;
     const Turn turn = own.turn(row);
-    if (allowances[side].limited() && !allowances[side].take(cycle_of(turn.ts, config_.cycle))) continue;
+    const std::size_t cells = rationed ? granted(half, cycle_of(turn.ts, config_.cycle)) : kCells;
+    if (cells == 0) continue;
     for (AliveCursor& cursor : cursors) cursor.move_to(turn);
     if (other.is_stream()) {
       lo = cursors[0].lo();
       hi = cursors[0].hi();
     } else {
       while (hi < other.processed && other.turn(hi).before(turn)) ++hi;
+      if (other.window_rows.has_value() && hi - other.window.begin() > *other.window_rows) {
+        lo = std::max(lo, hi - *other.window_rows);
+      }
       const auto dead = [&](Seq at) {
         for (std::size_t member = 0; member < cursors.size(); ++member) {
           if (other.members[member][at] < cursors[member].lo()) return true;
@@ -308,14 +261,41 @@ void Joint::find_ranges(std::size_t side, const Leaves& leaves, Requests& reques
       };
       while (lo < hi && dead(lo)) ++lo;
     }
-    ++counts[side].probes;
-    counts[side].due += hi - lo;
-    if (lo == hi) continue;
-    requests.rows.push_back(row);
-    requests.lo.push_back(lo);
-    requests.hi.push_back(hi);
-    if (other.is_stream()) continue;
-    for (const AliveCursor& cursor : cursors) requests.alive.push_back(cursor.lo());
+    ++half.counts.looks;
+    half.counts.cells += cells;
+    if (!rationed) {
+      half.counts.due += hi - lo;
+      ask(row, lo, hi);
+      continue;
+    }
+    const std::uint32_t chosen = cells == kCells ? (1U << kCells) - 1 : half.plan.chosen(cells);
+    const std::uint64_t rows = hi - lo;
+    // From the oldest cell to the newest; neighbours are asked for together.
+    Seq first = lo;
+    Seq last = lo;
+    for (std::size_t cell = kCells; cell-- > 0;) {
+      if ((chosen >> cell & 1U) == 0) continue;
+      const Seq cell_lo = hi - cell_begin(rows, cell + 1);
+      const Seq cell_hi = hi - cell_begin(rows, cell);
+      half.by_cell.compared[cell] += cell_hi - cell_lo;
+      half.counts.due += cell_hi - cell_lo;
+      if (cell_lo != last) {
+        ask(row, first, last);
+        first = cell_lo;
+      }
+      last = cell_hi;
+    }
+    ask(row, first, last);
+  }
+}
+
+void Joint::count_matches(HalfJoin& half, const Requests& requests, std::size_t first, std::size_t request,
+                          const Pairs& found) {
+  for (std::size_t at = first; at < found.size(); ++at) {
+    while (requests.rows[request] != found.own[at]) ++request;
+    const Seq lo = requests.reach_lo[request];
+    const Seq hi = requests.reach_hi[request];
+    ++half.by_cell.matches[cell_of(hi - lo, hi - 1 - found.other[at])];
   }
 }
 
@@ -324,11 +304,13 @@ void Joint::find_ranges(std::size_t side, const Leaves& leaves, Requests& reques
 void Joint::find_two_sided(std::size_t side, const Leaves& leaves, Requests& requests) {
   const TreeState& own = *inputs_[side];
   const TreeState& other = *inputs_[1 - side];
+  HalfJoin& half = halves[side];
   const Wide span = other.is_stream() ? span_of(leaves[other.streams[0]]->config) : kForever;
   for (Seq row = own.slice; row < own.processed; ++row) {
     if (own.window.joinable[row] == 0) continue;
-    ++counts[side].rows;
-    ++counts[side].probes;
+    ++half.counts.rows;
+    ++half.counts.looks;
+    half.counts.cells += kCells;
     const Wide limit = reach(own, row, leaves);
     Seq lo = other.window.begin();
     Seq hi = other.processed;
@@ -338,7 +320,7 @@ void Joint::find_two_sided(std::size_t side, const Leaves& leaves, Requests& req
       hi = limit >= kMaxTimestamp ? hi : std::min(hi, other.window.lower_bound(clamped(limit + 1)));
     }
     if (lo >= hi) continue;
-    counts[side].due += hi - lo;
+    half.counts.due += hi - lo;
     requests.rows.push_back(row);
     requests.lo.push_back(lo);
     requests.hi.push_back(hi);

@@ -42,7 +42,8 @@ void Leaf::append(const ArrowSchema& schema, const ArrowArray& array) {
   const Seq first = window.end();
   if (rows == 0) return;
   const ArrowView times(*schema.children[0], *array.children[0], array.offset, array.length);
-  const TimeCheck check = read_times(times, config.time_multiplier, watermark, window.timestamps.extend(rows));
+  const TimeCheck check =
+      read_times(times, config.time_multiplier, watermark, window.timestamps.extend(rows));
   if (check.fault == TimeFault::kDisorder) {
     throw OrderError("stream '" + config.name + "', column '" + config.time_column + "', row " +
                      std::to_string(check.row) + " of the batch: timestamp " + std::to_string(check.value) +
@@ -99,7 +100,8 @@ void Leaf::drop_before(Seq row) {
 std::size_t Leaf::bytes() const {
   std::size_t total = state.bytes();
   for (const auto& columns : others_) {
-    for (const Column& column : columns) total += std::visit([](const auto& values) { return values.bytes(); }, column);
+    for (const Column& column : columns)
+      total += std::visit([](const auto& values) { return values.bytes(); }, column);
   }
   return total;
 }

@@ -1,7 +1,8 @@
-// One stream of a tree of joins: its rows, processed or waiting, with the columns of every pair it belongs to.
+// One stream of a tree of joins: its rows, processed or waiting, with the columns of every pair it belongs
+// to.
 //
-// Rows that wait for other streams are in the window already, beyond the processed ones: probes never reach them.
-// Invariants
+// Rows that wait for other streams are in the window already, beyond the processed ones: probes never reach
+// them. Invariants
 //   (1) The columns of every pair hold the same rows as the window.
 //   (2) Nothing that may still come has a timestamp below watermark.
 // Threads    one writer.
@@ -28,6 +29,9 @@ class Leaf {
   // Takes rows from `end` on back, of which those from `processed` on were processed.
   void take_back(Seq end, Seq processed);
   void drop_before(Seq row);
+  // Loading throws SnapshotError for rows that no leaf could have held.
+  void save(ByteWriter& writer) const;
+  void load(ByteReader& reader);
 
   // Moves the columns of `pair` to where the window's index reads them, and makes that index anew.
   void drive_by(std::size_t pair, const TreeConfig& config);

@@ -14,11 +14,15 @@ namespace {
 constexpr std::uint64_t kFullProbeSalt = 0x9AE16A3B2F90404FULL;
 // What the mean cell holds of the best one, roughly: recall is corrected for what this gets wrong.
 constexpr double kMeanOfBest = 0.25;
-// How full an input buffer should be: demand varies from second to second, and an empty one lets time go by unused.
+// How full an input buffer should be: demand varies from second to second, and an empty one lets time go by
+// unused.
 constexpr double kAimedFill = 0.3;
+// A period of less than this share of a control period tells nothing.
+constexpr double kLeastPeriod = 0.1;
 constexpr std::uint64_t kDropSalt = 0xC3A5C85C97CB3127ULL;
 
-[[nodiscard]] std::array<StreamConfig, kSides> without_basic_windows(std::array<StreamConfig, kSides> streams) {
+[[nodiscard]] std::array<StreamConfig, kSides> without_basic_windows(
+    std::array<StreamConfig, kSides> streams) {
   for (StreamConfig& stream : streams) {
     stream.basic_span = 0;
     stream.lazy_expiry = false;
@@ -61,15 +65,22 @@ SelectiveJoin::SelectiveJoin(SelectiveConfig config)
   }
 }
 
-// --- a change begins and ends ------------------------------------------------------------------------------------
+// --- a change begins and ends
+// ------------------------------------------------------------------------------------
 
-void SelectiveJoin::begin() {
+void SelectiveJoin::begin(Turn turn) {
+  turn_ = turn;
   for (std::size_t stream = 0; stream < kSides; ++stream) {
     Side& side = *sides_[stream];
     side.stage.begin_change();
     lanes_[stream]->begin_change();
-    before_[stream] = {side.watermark,    side.newest,      side.ended, side.counts,
-                       side.window.end(), side.stage.end(), scores_[stream] ? scores_[stream]->first() : 0};
+    before_[stream] = {side.watermark,
+                       side.newest,
+                       side.ended,
+                       side.counts,
+                       side.window.end(),
+                       side.stage.end(),
+                       scores_[stream] ? scores_[stream]->first() : 0};
   }
   small_before_ = {server_, totals_, period_, plans_, rests_};
   pending_ = {};
@@ -77,8 +88,8 @@ void SelectiveJoin::begin() {
 }
 
 template <class Change>
-void SelectiveJoin::change(Change apply) {
-  begin();
+void SelectiveJoin::change(Turn turn, Change apply) {
+  begin(turn);
   try {
     apply();
     for (std::size_t stream = 0; stream < kSides; ++stream) fill_lane(stream);
@@ -90,11 +101,25 @@ void SelectiveJoin::change(Change apply) {
 
 void SelectiveJoin::begin_push(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array,
                                std::optional<Timestamp> at, const std::uint8_t* kinds) {
-  change([&] { take_batch(stream, schema, array, at, kinds); });
+  change(Turn::kInOrder, [&] { take_batch(stream, schema, array, at, nullptr, kinds); });
+}
+
+void SelectiveJoin::begin_hold(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array,
+                               const Timestamp* arrivals, const std::uint8_t* kinds) {
+  change(Turn::kHold, [&] { take_batch(stream, schema, array, std::nullopt, arrivals, kinds); });
+}
+
+void SelectiveJoin::begin_drain() {
+  change(Turn::kDrain, [] {});
+}
+
+void SelectiveJoin::begin_refill(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array,
+                                 const std::uint8_t* kinds) {
+  change(Turn::kRefill, [&] { take_batch(stream, schema, array, std::nullopt, nullptr, kinds); });
 }
 
 void SelectiveJoin::begin_advance(std::size_t stream, Timestamp to) {
-  change([&] {
+  change(Turn::kInOrder, [&] {
     Side& side = *sides_[stream];
     side.newest = std::max(side.newest, to);
     side.watermark = std::max(side.watermark, saturating_add(side.newest, -side.config.lateness.value_or(0)));
@@ -102,13 +127,14 @@ void SelectiveJoin::begin_advance(std::size_t stream, Timestamp to) {
 }
 
 void SelectiveJoin::begin_finish() {
-  change([&] {
+  change(Turn::kInOrder, [&] {
     for (const auto& side : sides_) side->ended = true;
   });
 }
 
 void SelectiveJoin::take_batch(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array,
-                               std::optional<Timestamp> at, const std::uint8_t* kinds) {
+                               std::optional<Timestamp> at, const Timestamp* arrivals,
+                               const std::uint8_t* kinds) {
   Side& side = *sides_[stream];
   const std::size_t columns = 1 + terms_.arrow_columns(stream);
   if (schema.n_children != static_cast<std::int64_t>(columns) || array.n_children != schema.n_children) {
@@ -126,21 +152,25 @@ void SelectiveJoin::take_batch(std::size_t stream, const ArrowSchema& schema, co
   Stage& stage = side.stage;
   const Seq first = stage.end();
   const RowId first_id = side.counts.rows;
-  Arrivals arrivals = judge_arrivals(side, times, first, first_id);
+  Arrivals judged = judge_arrivals(side, times, first, first_id);
   stage.joinable.append_copies(1, rows);
   for (std::size_t row = 0; row < rows; ++row) stage.row_ids.push_back(first_id + row);
-  stage_arrivals_[stream].append_copies(at.value_or(kMinTimestamp), rows);
+  if (arrivals != nullptr) {
+    stage_arrivals_[stream].append(arrivals, rows);
+  } else {
+    stage_arrivals_[stream].append_copies(at.value_or(kMinTimestamp), rows);
+  }
   if (kinds != nullptr) {
     stage_kinds_[stream].append(kinds, rows);
   } else {
     stage_kinds_[stream].append_copies(0, rows);
   }
   terms_.append(stream, views, stage.columns, stage.joinable.at(first));
-  stage.waiting.add(arrivals.in_time);
+  stage.waiting.add(judged.in_time);
   side.counts.rows += rows;
-  side.counts.late_rows += arrivals.late.size();
-  side.counts.bad_rows += arrivals.bad.size();
-  released_.late = std::move(arrivals.late);
+  side.counts.late_rows += judged.late.size();
+  side.counts.bad_rows += judged.bad.size();
+  released_.late = std::move(judged.late);
 }
 
 // A row goes on once no older one of its stream can come. Without an `at` it arrived when it was that old.
@@ -150,7 +180,10 @@ void SelectiveJoin::fill_lane(std::size_t stream) {
   while (!waiting.empty() && side.complete_to(waiting.front().ts, false)) {
     const WaitingRow row = waiting.front();
     const Timestamp released = saturating_add(row.ts, side.config.lateness.value_or(0));
-    const Timestamp arrival = std::max(released, stage_arrivals_[stream][row.row]);
+    const Timestamp given = stage_arrivals_[stream][row.row];
+    // Held and refilled rows go by a clock that their timestamps say nothing of.
+    const bool has_own_clock = turn_ == Turn::kHold || turn_ == Turn::kRefill;
+    const Timestamp arrival = has_own_clock ? given : std::max(released, given);
     lanes_[stream]->take(side.stage, row.row, row.ts, arrival, stage_kinds_[stream][row.row], terms_);
     waiting.take();
   }
@@ -200,7 +233,8 @@ void SelectiveJoin::roll_back() {
   released_ = {};
 }
 
-// --- the server --------------------------------------------------------------------------------------------------
+// --- the server
+// --------------------------------------------------------------------------------------------------
 
 double SelectiveJoin::seconds_at(Timestamp ts) const {
   return static_cast<double>(Wide{ts} - Wide{server_.base}) * config_.seconds_per_tick;
@@ -213,7 +247,7 @@ Wide SelectiveJoin::clock(std::size_t stream) const {
 }
 
 bool SelectiveJoin::may_enter(std::size_t stream, Timestamp arrival) const {
-  if (!config_.synchronised) return true;
+  if (!config_.synchronised || turn_ == Turn::kDrain) return true;
   const std::size_t other = 1 - stream;
   if (lanes_[other]->has_unentered()) return true;  // its next row is known, and comes later
   return stream == 0 ? clock(other) >= Wide{arrival} : clock(other) > Wide{arrival};
@@ -221,7 +255,7 @@ bool SelectiveJoin::may_enter(std::size_t stream, Timestamp arrival) const {
 
 // Rows that arrive while the server is busy must be known before it goes on.
 bool SelectiveJoin::may_start(double at_s) const {
-  if (!config_.synchronised) return true;
+  if (!config_.synchronised || turn_ == Turn::kDrain) return true;
   for (std::size_t stream = 0; stream < kSides; ++stream) {
     if (sides_[stream]->ended) continue;
     if (at_s > seconds_at(std::max(sides_[stream]->newest, lanes_[stream]->last_arrival))) return false;
@@ -270,6 +304,11 @@ std::optional<SelectiveJoin::Event> SelectiveJoin::next_event() {
 }
 
 SelectiveJoin::Stop SelectiveJoin::run(std::size_t max_pairs, double max_units) {
+  if (turn_ == Turn::kHold) return Stop::kDone;
+  if (turn_ == Turn::kRefill) {
+    admit_all();
+    return Stop::kDone;
+  }
   const double until = totals_.units + max_units;
   for (;;) {
     if (pending_.tags.size() >= max_pairs || totals_.units >= until) return Stop::kPause;
@@ -288,15 +327,18 @@ SelectiveJoin::Stop SelectiveJoin::run(std::size_t max_pairs, double max_units) 
 bool SelectiveJoin::coin(std::size_t stream, RowId row, std::uint64_t salt, double probability) const {
   if (probability <= 0) return false;
   if (probability >= 1) return true;
-  const std::uint64_t mixed = hash_word(hash_word(config_.seed ^ salt) + hash_word(row * kSides + stream));
+  const RowId number = rows_before_[stream] + row;
+  const std::uint64_t mixed = hash_word(hash_word(config_.seed ^ salt) + hash_word(number * kSides + stream));
   return static_cast<double>(hash_word(mixed ^ (mixed << 17)) >> 11) * 0x1p-53 < probability;
 }
 
 void SelectiveJoin::enter(const Event& event) {
   Lane& lane = *lanes_[event.stream];
   const RowId row = lane.row_ids[lane.entered];
-  const bool overflows =
-      lane.has_waiting() && event.at_s - seconds_at(lane.arrivals[lane.head]) > config_.input_buffer_s;
+  // A micro-batch is its own buffer: where the guard makes probes free in time, nothing need be lost.
+  const bool is_bounded = turn_ != Turn::kDrain || !config_.guarded;
+  const bool overflows = is_bounded && lane.has_waiting() &&
+                         event.at_s - seconds_at(lane.arrivals[lane.head]) > config_.input_buffer_s;
   const bool is_kept = !overflows && coin(event.stream, row, kDropSalt, plans_[event.stream].keep_share);
   ++period_.directions[event.stream].arrived;
   if (!is_kept) {
@@ -306,13 +348,15 @@ void SelectiveJoin::enter(const Event& event) {
   lane.enter(is_kept);
 }
 
-// All of its plan while the buffer is half empty, nothing when it is nearly full, and never more than half the room.
+// All of its plan while the buffer is half empty, nothing when it is nearly full, and never more than half
+// the room.
 SelectiveJoin::Leave SelectiveJoin::guard(double waited_s) const {
   if (!config_.guarded) return {1, HUGE_VAL, 1};
   const double left_s = std::max(0.0, 0.9 * config_.input_buffer_s - waited_s - lag_s_);
   const double share = std::min(1.0, left_s / (0.4 * config_.input_buffer_s));
   const double fill = (waited_s + lag_s_) / config_.input_buffer_s;
-  return {share, left_s / 2 * config_.units_per_second, share > 0 ? std::exp2(2 * (fill - kAimedFill)) / share : HUGE_VAL};
+  return {share, left_s / 2 * config_.units_per_second,
+          share > 0 ? std::exp2(2 * (fill - kAimedFill)) / share : HUGE_VAL};
 }
 
 // An index has costs that few rows do not save; it is not held to cost more than looking at every row.
@@ -329,8 +373,8 @@ bool SelectiveJoin::may_be_full(std::size_t rows, double waited_s) const {
   return !config_.guarded || waited_s + lag_s_ + takes_s <= config_.input_buffer_s;
 }
 
-void SelectiveJoin::start(const Event& event) {
-  const std::size_t stream = event.stream;
+// The row at the head of a lane enters its window.
+Seq SelectiveJoin::admit(std::size_t stream) {
   Side& side = *sides_[stream];
   Lane& lane = *lanes_[stream];
   Window& window = side.window;
@@ -344,10 +388,24 @@ void SelectiveJoin::start(const Event& event) {
   side.index_from(row);
   rings_[stream].append(ts, row);
   if (scores_[stream]) scores_[stream]->append(row);
-  const double waited_s = event.at_s - seconds_at(lane.arrivals[from]);
-  const std::uint8_t type = lane.kinds[from];
   lane.leave();
-  const double units = probe(stream, row, type, waited_s);
+  return row;
+}
+
+void SelectiveJoin::admit_all() {
+  for (std::size_t stream = 0; stream < kSides; ++stream) {
+    Lane& lane = *lanes_[stream];
+    while (lane.has_unentered()) lane.enter(true);
+    while (lane.has_waiting()) admit(stream);
+  }
+}
+
+void SelectiveJoin::start(const Event& event) {
+  const std::size_t stream = event.stream;
+  const Lane& lane = *lanes_[stream];
+  const double waited_s = event.at_s - seconds_at(lane.arrivals[lane.head]);
+  const std::uint8_t type = lane.kinds[lane.head];
+  const double units = probe(stream, admit(stream), type, waited_s);
   const double busy_s = units / config_.units_per_second;
   server_.free_s = event.at_s + busy_s;
   period_.busy_s += busy_s;
@@ -355,7 +413,8 @@ void SelectiveJoin::start(const Event& event) {
   totals_.units += units;
 }
 
-// --- one probe ---------------------------------------------------------------------------------------------------
+// --- one probe
+// ---------------------------------------------------------------------------------------------------
 
 double SelectiveJoin::probe(std::size_t stream, Seq own_row, std::uint8_t type, double waited_s) {
   const std::size_t other = 1 - stream;
@@ -386,8 +445,8 @@ double SelectiveJoin::probe(std::size_t stream, Seq own_row, std::uint8_t type, 
   }
   const bool is_tossed = may_be_full(static_cast<std::size_t>(hi - lo), waited_s);
   period.tossed += is_tossed ? 1 : 0;
-  const bool is_full =
-      is_tossed && coin(stream, sides_[stream]->row_id(own_row), kFullProbeSalt, plans_[stream].full_probe_share);
+  const bool is_full = is_tossed && coin(stream, sides_[stream]->row_id(own_row), kFullProbeSalt,
+                                         plans_[stream].full_probe_share);
   if (is_full) {
     period.missed.push_back(0);
     period.planned.push_back(0);
@@ -571,26 +630,30 @@ void SelectiveJoin::keep_candidates(std::size_t stream, std::uint8_t type, bool 
   const std::size_t other = 1 - stream;
   const Window& own = sides_[stream]->window;
   const Window& partners = sides_[other]->window;
-  const auto full_probe = static_cast<std::uint32_t>(is_full ? period_.directions[stream].missed.size() - 1 : 0);
+  const auto full_probe =
+      static_cast<std::uint32_t>(is_full ? period_.directions[stream].missed.size() - 1 : 0);
   std::size_t at = 0;
   for (std::size_t request = 0; request < ranges_.size(); ++request) {
     for (std::uint32_t count = 0; count < request_found_[request]; ++count, ++at) {
       const Seq row = found_.other[at];
-      if (terms_.size() > 1 && !terms_.satisfies_from(1, own, found_.own[at], partners, row, stream == 0)) continue;
+      if (terms_.size() > 1 && !terms_.satisfies_from(1, own, found_.own[at], partners, row, stream == 0))
+        continue;
       // Cells run from the newest rows to the oldest.
-      const auto cell = std::partition_point(cells_.begin(), cells_.end(), [row](const CellRows& rows) { return rows.lo > row; });
+      const auto cell = std::partition_point(cells_.begin(), cells_.end(),
+                                             [row](const CellRows& rows) { return rows.lo > row; });
       const RowId own_id = sides_[stream]->row_id(found_.own[at]);
       const RowId other_id = sides_[other]->row_id(row);
       pending_.left.push_back(stream == 0 ? own_id : other_id);
       pending_.right.push_back(stream == 0 ? other_id : own_id);
-      pending_.tags.push_back({static_cast<std::uint32_t>(cell - cells_.begin()), static_cast<std::uint8_t>(stream), type,
-                               static_cast<std::uint8_t>(is_full),
+      pending_.tags.push_back({static_cast<std::uint32_t>(cell - cells_.begin()),
+                               static_cast<std::uint8_t>(stream), type, static_cast<std::uint8_t>(is_full),
                                static_cast<std::uint8_t>(!ranges_[request].is_planned), full_probe});
     }
   }
 }
 
-// --- candidates, periods, plans ----------------------------------------------------------------------------------
+// --- candidates, periods, plans
+// ----------------------------------------------------------------------------------
 
 void SelectiveJoin::accept(const bool* kept) {
   for (std::size_t at = 0; at < pending_.tags.size(); ++at) {
@@ -616,18 +679,32 @@ void SelectiveJoin::accept(const bool* kept) {
 }
 
 Period SelectiveJoin::take_period() {
-  Period done = std::move(period_);
   const double period_s = config_.control_period_s;
   // A silence may have passed several control times: they count as one.
   const std::optional<Event> event = next_event();
   const double now_s = event.has_value() ? event->at_s : server_.control_s;
   const double control_s = std::max(server_.control_s, std::floor(now_s / period_s) * period_s);
-  done.elapsed_s = control_s - done.begin_s;
+  Period done = next_period(control_s);
   const std::optional<std::size_t> waiting = first_of(true);
   if (waiting.has_value()) {
     done.waited_s = std::max(0.0, control_s - seconds_at(lanes_[*waiting]->arrivals[lanes_[*waiting]->head]));
   }
-  server_.control_s = control_s + period_s;
+  return done;
+}
+
+std::optional<Period> SelectiveJoin::end_period() {
+  if (!server_.has_begun) return std::nullopt;
+  const double end_s = seconds_at(std::max(lanes_[0]->last_arrival, lanes_[1]->last_arrival));
+  if (end_s - period_.begin_s < kLeastPeriod * config_.control_period_s) return std::nullopt;
+  Period done = next_period(end_s);
+  done.waited_s = std::max(0.0, server_.free_s - end_s);
+  return done;
+}
+
+Period SelectiveJoin::next_period(double control_s) {
+  Period done = std::move(period_);
+  done.elapsed_s = control_s - done.begin_s;
+  server_.control_s = control_s + config_.control_period_s;
   period_ = {};
   period_.begin_s = control_s;
   for (std::size_t stream = 0; stream < kSides; ++stream) {
@@ -647,7 +724,8 @@ void SelectiveJoin::set_plan(std::size_t stream, DirectionPlan plan) {
   plans_[stream] = std::move(plan);
 }
 
-// --- state -------------------------------------------------------------------------------------------------------
+// --- state
+// -------------------------------------------------------------------------------------------------------
 
 // No row of this stream that the server has still to start is older than this.
 Wide SelectiveJoin::low(std::size_t stream) const {
@@ -657,7 +735,8 @@ Wide SelectiveJoin::low(std::size_t stream) const {
 }
 
 std::size_t SelectiveJoin::waiting(std::size_t stream) const {
-  return static_cast<std::size_t>(lanes_[stream]->end() - lanes_[stream]->head) + sides_[stream]->stage.waiting.size();
+  return static_cast<std::size_t>(lanes_[stream]->end() - lanes_[stream]->head) +
+         sides_[stream]->stage.waiting.size();
 }
 
 std::size_t SelectiveJoin::bytes() const {

@@ -1,20 +1,21 @@
 // A windowed join of two streams that keeps all rows and sheds comparisons: a single server in stream time.
 //
-// Rows arrive, wait in an input buffer per stream and are processed one after the other, in (arrival, stream, sequence)
-// order; a row's work takes work / units_per_second of the server's time. Every row that is not dropped at the door of
-// a full buffer enters its window. It then probes the other window as its plan says: whole cells in order until the
-// fraction is used up, then part of one; or, where cells are scored, those whose score passes the threshold. Some
-// probes, chosen by a seeded coin, visit everything.
+// Rows arrive, wait in an input buffer per stream and are processed one after the other, in (arrival, stream,
+// sequence) order; a row's work takes work / units_per_second of the server's time. Every row that is not
+// dropped at the door of a full buffer enters its window. It then probes the other window as its plan says:
+// whole cells in order until the fraction is used up, then part of one; or, where cells are scored, those
+// whose score passes the threshold. Some probes, chosen by a seeded coin, visit everything.
 //
-// A change (a batch, a promise, the end) is a transaction: begin_*(), then run() until it is done, then commit() or
-// roll_back(). run() stops at control times (take_period(), set_plan(), then run() again) and when enough candidates
-// are pending for accept(). What a user's function thinks of candidates matters to nobody before the next control time.
+// A change (a batch, a promise, the end) is a transaction: begin_*(), then run() until it is done, then
+// commit() or roll_back(). run() stops at control times (take_period(), set_plan(), then run() again) and
+// when enough candidates are pending for accept(). What a user's function thinks of candidates matters to
+// nobody before the next control time.
 //
 // Paper: [Gedik] Fig. 3, Alg. 3; SPEC sections 0 and 2.1.
 // Invariants
 //   (1) Each pair is decided at most once, by its later member, and only if time bounds allow it.
-//   (2) With units_per_second given, all that happens is a function of the rows, their arrivals, the plans and the seed.
-//   (3) Per direction, due = done + shed.
+//   (2) With units_per_second given, all that happens is a function of the rows, their arrivals, the plans
+//   and the seed. (3) Per direction, due = done + shed.
 // Threads    one caller at a time.
 #pragma once
 
@@ -58,14 +59,23 @@ class SelectiveJoin {
 
   explicit SelectiveJoin(SelectiveConfig config);
 
-  // As TwoWayJoin::begin_push. `at`: when the rows arrived (their timestamps without it). `kinds`: the type of each
-  // row, below `types`; null: all 0.
-  void begin_push(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array, std::optional<Timestamp> at,
-                  const std::uint8_t* kinds);
+  // As TwoWayJoin::begin_push. `at`: when the rows arrived (their timestamps without it). `kinds`: the type
+  // of each row, below `types`; null: all 0.
+  void begin_push(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array,
+                  std::optional<Timestamp> at, const std::uint8_t* kinds);
   void begin_advance(std::size_t stream, Timestamp to);
   void begin_finish();
+  // Micro-batches: rows that arrived at `arrivals`, in order, on a clock of the caller's own, wait for
+  // begin_drain(), which processes all that has come, whatever may still come before it.
+  void begin_hold(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array,
+                  const Timestamp* arrivals, const std::uint8_t* kinds);
+  void begin_drain();
+  // Rows whose results are known already: they enter their window and probe nothing.
+  void begin_refill(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array,
+                    const std::uint8_t* kinds);
 
-  // Goes on until nothing more can be done, a control time has come, or so many candidates or units of work are there.
+  // Goes on until nothing more can be done, a control time has come, or so many candidates or units of work
+  // are there.
   Stop run(std::size_t max_pairs, double max_units);
 
   [[nodiscard]] const Pending& pending() const { return pending_; }
@@ -79,13 +89,19 @@ class SelectiveJoin {
   [[nodiscard]] const DirectionPlan& plan(std::size_t stream) const { return plans_[stream]; }
   // How far the caller knows the join to be behind its input, beyond what waits here.
   void set_lag(double seconds) { lag_s_ = seconds; }
+  // How fast the server is from the next change on.
+  void set_speed(double units_per_second) { config_.units_per_second = units_per_second; }
+  // The period under way ends where the last row arrived; nothing if it has hardly begun.
+  [[nodiscard]] std::optional<Period> end_period();
 
   void commit(Released& out);
   void roll_back();
 
   [[nodiscard]] const SelectiveConfig& config() const { return config_; }
   [[nodiscard]] const Side& side(std::size_t stream) const { return *sides_[stream]; }
-  [[nodiscard]] const DirectionCounts& direction(std::size_t stream) const { return totals_.directions[stream]; }
+  [[nodiscard]] const DirectionCounts& direction(std::size_t stream) const {
+    return totals_.directions[stream];
+  }
   [[nodiscard]] const CellTally& tally(std::size_t stream) const { return totals_.tallies[stream]; }
   [[nodiscard]] std::uint64_t dropped(std::size_t stream) const { return totals_.dropped[stream]; }
   [[nodiscard]] std::size_t waiting(std::size_t stream) const;
@@ -97,8 +113,15 @@ class SelectiveJoin {
 
   void save(ByteWriter& writer) const;
   void load(ByteReader& reader);
+  // All that the join knows but its rows: what a new one, refilled with them, needs to go on like this one.
+  void save_course(ByteWriter& writer) const;
+  void load_course(ByteReader& reader);
 
  private:
+  // Which rows of the change under way are processed: those whose turn it is, none, all, or all without
+  // probing.
+  enum class Turn : std::uint8_t { kInOrder, kHold, kDrain, kRefill };
+
   struct Event {
     std::size_t stream;
     double at_s;
@@ -152,11 +175,12 @@ class SelectiveJoin {
     std::array<Rest, kSides> rests;
   };
 
-  void begin();
+  void begin(Turn turn);
   template <class Change>
-  void change(Change apply);
-  void take_batch(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array, std::optional<Timestamp> at,
-                  const std::uint8_t* kinds);
+  void change(Turn turn, Change apply);
+  void take_batch(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array,
+                  std::optional<Timestamp> at, const Timestamp* arrivals, const std::uint8_t* kinds);
+  [[nodiscard]] Period next_period(double control_s);
   void fill_lane(std::size_t stream);
 
   [[nodiscard]] double seconds_at(Timestamp ts) const;
@@ -167,6 +191,8 @@ class SelectiveJoin {
   [[nodiscard]] std::optional<Event> next_event();
   void enter(const Event& event);
   void start(const Event& event);
+  Seq admit(std::size_t stream);
+  void admit_all();
   [[nodiscard]] Leave guard(double waited_s) const;
   [[nodiscard]] double units_per_row() const;
   [[nodiscard]] bool may_be_full(std::size_t rows, double waited_s) const;
@@ -199,8 +225,11 @@ class SelectiveJoin {
   std::array<DirectionPlan, kSides> plans_;
   std::array<Rest, kSides> rests_;
   double lag_s_ = 0;
+  // Rows that were here before this join was refilled with those that are left of them.
+  std::array<RowId, kSides> rows_before_ = {};
 
   // The change under way.
+  Turn turn_ = Turn::kInOrder;
   std::array<Before, kSides> before_;
   Small small_before_;
   Pending pending_;

@@ -82,7 +82,7 @@ void put(ByteWriter& writer, const DirectionPlan& plan) {
 
 }  // namespace
 
-void SelectiveJoin::save(ByteWriter& writer) const {
+void SelectiveJoin::save_course(ByteWriter& writer) const {
   writer.put<std::uint8_t>(server_.has_begun ? 1 : 0);
   writer.put(server_.base);
   writer.put(server_.free_s);
@@ -90,12 +90,13 @@ void SelectiveJoin::save(ByteWriter& writer) const {
   writer.put(server_.control_s);
   writer.put(totals_.results);
   writer.put(totals_.units);
-  for (const double value : {period_.begin_s, period_.elapsed_s, period_.busy_s, period_.units, period_.score_units,
-                             period_.planned_units, period_.waited_s, lag_s_}) {
+  for (const double value : {period_.begin_s, period_.elapsed_s, period_.busy_s, period_.units,
+                             period_.score_units, period_.planned_units, period_.waited_s, lag_s_}) {
     writer.put(value);
   }
-  terms_.save(writer);
   for (std::size_t stream = 0; stream < kSides; ++stream) {
+    writer.put(rows_before_[stream] + sides_[stream]->counts.rows);
+    writer.put(lanes_[stream]->last_arrival);
     writer.put(totals_.directions[stream]);
     writer.put(totals_.dropped[stream]);
     put(writer, totals_.tallies[stream]);
@@ -103,6 +104,38 @@ void SelectiveJoin::save(ByteWriter& writer) const {
     put(writer, plans_[stream]);
     put(writer, rests_[stream].allowance);
     writer.put(rests_[stream].rotation);
+  }
+}
+
+void SelectiveJoin::load_course(ByteReader& reader) {
+  server_.has_begun = reader.get<std::uint8_t>() != 0;
+  server_.base = reader.get<Timestamp>();
+  server_.free_s = reader.get<double>();
+  server_.now_s = reader.get<double>();
+  server_.control_s = reader.get<double>();
+  totals_.results = reader.get<std::uint64_t>();
+  totals_.units = reader.get<double>();
+  for (double* value : {&period_.begin_s, &period_.elapsed_s, &period_.busy_s, &period_.units,
+                        &period_.score_units, &period_.planned_units, &period_.waited_s, &lag_s_}) {
+    *value = reader.get<double>();
+  }
+  for (std::size_t stream = 0; stream < kSides; ++stream) {
+    rows_before_[stream] = reader.get<RowId>() - sides_[stream]->counts.rows;
+    lanes_[stream]->last_arrival = reader.get<Timestamp>();
+    totals_.directions[stream] = reader.get<DirectionCounts>();
+    totals_.dropped[stream] = reader.get<std::uint64_t>();
+    get(reader, totals_.tallies[stream]);
+    get(reader, period_.directions[stream]);
+    set_plan(stream, get_plan(reader));
+    get(reader, rests_[stream].allowance);
+    rests_[stream].rotation = reader.get<std::uint64_t>();
+  }
+}
+
+void SelectiveJoin::save(ByteWriter& writer) const {
+  save_course(writer);
+  terms_.save(writer);
+  for (std::size_t stream = 0; stream < kSides; ++stream) {
     sides_[stream]->save(writer, terms_);
     lanes_[stream]->save(writer, terms_);
     rings_[stream].save(writer);
@@ -113,28 +146,12 @@ void SelectiveJoin::save(ByteWriter& writer) const {
 }
 
 void SelectiveJoin::load(ByteReader& reader) {
-  server_.has_begun = reader.get<std::uint8_t>() != 0;
-  server_.base = reader.get<Timestamp>();
-  server_.free_s = reader.get<double>();
-  server_.now_s = reader.get<double>();
-  server_.control_s = reader.get<double>();
-  totals_.results = reader.get<std::uint64_t>();
-  totals_.units = reader.get<double>();
-  for (double* value : {&period_.begin_s, &period_.elapsed_s, &period_.busy_s, &period_.units, &period_.score_units,
-                        &period_.planned_units, &period_.waited_s, &lag_s_}) {
-    *value = reader.get<double>();
-  }
+  load_course(reader);
   terms_.load(reader);
   for (std::size_t stream = 0; stream < kSides; ++stream) {
-    totals_.directions[stream] = reader.get<DirectionCounts>();
-    totals_.dropped[stream] = reader.get<std::uint64_t>();
-    get(reader, totals_.tallies[stream]);
-    get(reader, period_.directions[stream]);
-    set_plan(stream, get_plan(reader));
-    get(reader, rests_[stream].allowance);
-    rests_[stream].rotation = reader.get<std::uint64_t>();
     Side& side = *sides_[stream];
     side.load(reader, terms_);
+    rows_before_[stream] -= side.counts.rows;
     lanes_[stream]->load(reader, terms_);
     rings_[stream].load(reader);
     reader.get_sliding(stage_kinds_[stream]);

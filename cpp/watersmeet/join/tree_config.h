@@ -1,4 +1,5 @@
-// What a join of several streams by a tree of binary joins is told at its birth; all times in the join's own unit.
+// What a join of several streams by a tree of binary joins is told at its birth; all times in the join's own
+// unit.
 #pragma once
 
 #include <array>
@@ -27,8 +28,8 @@ struct TreeStream {
   std::optional<Duration> freshness;
 };
 
-// What two streams must satisfy: a conjunction whose first term can drive an index; empty where only the caller's
-// own predicate (`opaque`) says it.
+// What two streams must satisfy: a conjunction whose first term can drive an index; empty where only the
+// caller's own predicate (`opaque`) says it.
 struct TreePair {
   std::array<std::size_t, kSides> streams = {0, 1};
   std::vector<TermConfig> terms;
@@ -43,6 +44,10 @@ struct TreeConfig {
   std::vector<TreePair> pairs;
   // Inputs before the joins that take them; the last one is the root.
   std::vector<TreeInputs> joins;
+  // Per join but the root: its output is kept for itself, the last so many combinations, however old their
+  // members are within their freshness ([JAQPOT] 2). Empty: combinations live as long as their members'
+  // windows.
+  std::vector<std::uint64_t> state_rows;
   // One cycle of the budget.
   Duration cycle = 1'000'000;
   // Allowances not used are kept for so many cycles.

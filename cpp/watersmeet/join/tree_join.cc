@@ -19,7 +19,11 @@ TreeJoin::TreeJoin(TreeConfig config) : config_(std::move(config)) {
   if (config_.streams.size() < 2 || config_.streams.size() > kMostStreams) {
     throw ConfigError("a tree of joins takes 2 to " + std::to_string(kMostStreams) + " streams");
   }
-  if (config_.joins.size() + 1 != config_.streams.size()) throw ConfigError("a tree has one join fewer than streams");
+  if (config_.joins.size() + 1 != config_.streams.size())
+    throw ConfigError("a tree has one join fewer than streams");
+  if (!config_.state_rows.empty() && config_.state_rows.size() + 1 != config_.joins.size()) {
+    throw ConfigError("state_rows: expected one for every join but the root");
+  }
   if (config_.cycle < 1) throw ConfigError("a cycle has to last at least one unit of time");
   for (const TreePair& pair : config_.pairs) pairs_.emplace_back(pair.terms);
   for (std::size_t stream = 0; stream < config_.streams.size(); ++stream) {
@@ -39,8 +43,11 @@ void TreeJoin::build() {
   joints_.clear();
   for (std::size_t at = 0; at < config_.joins.size(); ++at) {
     const bool root = at + 1 == config_.joins.size();
-    const std::array<TreeState*, kSides> inputs = {&state_of(config_.joins[at][0]), &state_of(config_.joins[at][1])};
-    joints_.push_back(std::make_unique<Joint>(config_, inputs, root ? nullptr : std::make_unique<TreeState>()));
+    const std::array<TreeState*, kSides> inputs = {&state_of(config_.joins[at][0]),
+                                                   &state_of(config_.joins[at][1])};
+    auto output = root ? nullptr : std::make_unique<TreeState>();
+    if (output != nullptr && !config_.state_rows.empty()) output->window_rows = config_.state_rows[at];
+    joints_.push_back(std::make_unique<Joint>(config_, inputs, std::move(output)));
     for (const std::size_t input : config_.joins[at]) {
       const std::size_t pair = joints_[at]->driver();
       if (input < leaves_.size()) {
@@ -72,20 +79,27 @@ void TreeJoin::replay(const Keep& keep) {
   for (auto& joint : joints_) {
     if (joint->output() == nullptr) continue;
     joint->process(leaves_, keep, {found_, found_times_}, nullptr, false);
-    joint->counts = {};
+    joint->halves = {};
   }
 }
 
 void TreeJoin::set_allowances(const std::vector<double>& per_cycle) {
   std::size_t at = 0;
   for (auto& joint : joints_) {
-    for (Allowance& allowance : joint->allowances) {
+    for (HalfJoin& half : joint->halves) {
       if (per_cycle.empty()) {
-        allowance.lift();
+        half.allowance.lift();
       } else {
-        allowance.set(per_cycle[at++], config_.carried_cycles);
+        half.allowance.set(per_cycle[at++], config_.carried_cycles);
       }
     }
+  }
+}
+
+void TreeJoin::set_cells(const std::vector<CellPlan>& plans) {
+  std::size_t at = 0;
+  for (auto& joint : joints_) {
+    for (HalfJoin& half : joint->halves) half.plan = plans.empty() ? CellPlan() : plans[at++];
   }
 }
 
@@ -97,31 +111,18 @@ void TreeJoin::begin() {
   }
   for (const auto& joint : joints_) {
     const Seq end = joint->output() == nullptr ? 0 : joint->output()->processed;
-    joints_before_.push_back({end, joint->counts, joint->allowances});
+    joints_before_.push_back({end, joint->halves});
   }
   ages_before_ = ages_;
   unsettled_before_ = unsettled_;
   newest_processed_before_ = newest_processed_;
 }
 
-void TreeJoin::begin_push(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array) {
+void TreeJoin::push(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array) {
   Leaf& leaf = *leaves_[stream];
   if (leaf.ended) throw OrderError("stream '" + leaf.config.name + "': nothing may be pushed after finish()");
-  begin();
-  try {
-    leaf.append(schema, array);
-  } catch (...) {
-    roll_back();
-    throw;
-  }
+  leaf.append(schema, array);
 }
-
-void TreeJoin::begin_advance(std::size_t stream, Timestamp to) {
-  begin();
-  promise(stream, to);
-}
-
-void TreeJoin::begin_poll() { begin(); }
 
 void TreeJoin::promise(std::size_t stream, Timestamp to) {
   leaves_[stream]->watermark = std::max(leaves_[stream]->watermark, to);
@@ -133,9 +134,9 @@ void TreeJoin::set_synchronised(bool synchronised) {
   const bool counts = std::any_of(leaves_.begin(), leaves_.end(),
                                   [](const auto& leaf) { return leaf->config.window_rows.has_value(); });
   const bool rationed = std::any_of(joints_.begin(), joints_.end(), [](const auto& joint) {
-    return joint->allowances[0].limited() || joint->allowances[1].limited();
+    return joint->halves[0].allowance.limited() || joint->halves[1].allowance.limited();
   });
-  synchronised_ = synchronised || counts || rationed;
+  synchronised_ = synchronised || counts || rationed || !config_.state_rows.empty();
 }
 
 Wide TreeJoin::lowest() const {
@@ -149,8 +150,7 @@ std::optional<Timestamp> TreeJoin::low() const {
   return low > kMaxTimestamp ? std::nullopt : std::optional<Timestamp>(static_cast<Timestamp>(low));
 }
 
-void TreeJoin::begin_finish() {
-  begin();
+void TreeJoin::finish() {
   for (auto& leaf : leaves_) leaf->ended = true;
 }
 
@@ -243,37 +243,64 @@ TreeJoin::Combinations TreeJoin::commit() {
   return out;
 }
 
+Seq TreeJoin::first_alive(const Leaf& leaf, Wide low, bool within_window) const {
+  const TreeStream& stream = leaf.config;
+  const Seq processed = leaf.state.processed;
+  Seq first = leaf.state.window.begin();
+  Wide oldest = kMinTimestamp;
+  if (within_window && stream.window_rows.has_value()) {
+    if (processed > *stream.window_rows) first = std::max(first, processed - *stream.window_rows);
+  } else if (within_window) {
+    oldest = low - stream.window;
+  }
+  if (stream.freshness.has_value()) oldest = std::max(oldest, low - *stream.freshness);
+  if (oldest > kMaxTimestamp) {
+    first = processed;
+  } else if (oldest > kMinTimestamp) {
+    first = std::max(first, leaf.state.window.lower_bound(static_cast<Timestamp>(oldest)));
+  }
+  return std::min(first, processed);
+}
+
 void TreeJoin::expire() {
   const Wide low = lowest();
-  for (auto& leaf : leaves_) {
-    const TreeStream& stream = leaf->config;
-    const Seq processed = leaf->state.processed;
-    Seq first = leaf->state.window.begin();
-    if (stream.window_rows.has_value()) {
-      if (processed > *stream.window_rows) first = std::max(first, processed - *stream.window_rows);
-    }
-    Wide oldest = stream.window_rows.has_value() ? Wide{kMinTimestamp} : low - stream.window;
-    if (stream.freshness.has_value()) oldest = std::max(oldest, low - *stream.freshness);
-    if (oldest > kMaxTimestamp) {
-      first = processed;
-    } else if (oldest > kMinTimestamp) {
-      first = std::max(first, leaf->state.window.lower_bound(static_cast<Timestamp>(oldest)));
-    }
-    leaf->drop_before(std::min(first, processed));
-  }
+  const bool counted = !config_.state_rows.empty();
+  std::vector<Seq> alive;
+  for (const auto& leaf : leaves_) alive.push_back(first_alive(*leaf, low, !counted));
   for (auto& joint : joints_) {
-    TreeState* state = joint->output();
-    if (state == nullptr) continue;
-    Seq first = state->window.begin();
-    const auto dead = [&](Seq row) {
-      for (std::size_t at = 0; at < state->streams.size(); ++at) {
-        if (state->members[at][row] < leaves_[state->streams[at]]->state.window.begin()) return true;
-      }
-      return false;
-    };
-    while (first < state->processed && dead(first)) ++first;
-    if (first > state->window.begin()) state->drop_before(first);
+    if (joint->output() != nullptr) drop_combinations(*joint->output(), alive);
   }
+  std::vector<Seq> needed = alive;
+  if (counted) {
+    // Rows that left their window are kept for the combinations that hold them.
+    for (std::size_t at = 0; at < leaves_.size(); ++at) needed[at] = first_alive(*leaves_[at], low, true);
+    for (const auto& joint : joints_) {
+      const TreeState* state = joint->output();
+      if (state == nullptr || state->window.size() == 0) continue;
+      for (std::size_t at = 0; at < state->streams.size(); ++at) {
+        const Seq* members = state->members[at].at(state->members[at].begin());
+        Seq& first = needed[state->streams[at]];
+        first = std::min(first, *std::min_element(members, members + state->members[at].size()));
+      }
+    }
+    for (std::size_t at = 0; at < leaves_.size(); ++at) needed[at] = std::max(needed[at], alive[at]);
+  }
+  for (std::size_t at = 0; at < leaves_.size(); ++at) leaves_[at]->drop_before(needed[at]);
+}
+
+void TreeJoin::drop_combinations(TreeState& state, const std::vector<Seq>& alive) {
+  Seq first = state.window.begin();
+  if (state.window_rows.has_value() && state.processed - first > *state.window_rows) {
+    first = state.processed - *state.window_rows;
+  }
+  const auto dead = [&](Seq row) {
+    for (std::size_t at = 0; at < state.streams.size(); ++at) {
+      if (state.members[at][row] < alive[state.streams[at]]) return true;
+    }
+    return false;
+  };
+  while (first < state.processed && dead(first)) ++first;
+  if (first > state.window.begin()) state.drop_before(first);
 }
 
 void TreeJoin::roll_back() {
@@ -287,8 +314,7 @@ void TreeJoin::roll_back() {
       state->newest.truncate_to(end);
       for (auto& each : state->members) each.truncate_to(end);
     }
-    joints_[at]->counts = joints_before_[at].counts;
-    joints_[at]->allowances = joints_before_[at].allowances;
+    joints_[at]->halves = joints_before_[at].halves;
   }
   for (std::size_t at = 0; at < leaves_.size(); ++at) {
     const LeafBefore& before = leaves_before_[at];

@@ -1,16 +1,18 @@
-// What one input of a join keeps to be probed: the rows of a stream, or the combinations that a join below made.
+// What one input of a join keeps to be probed: the rows of a stream, or the combinations that a join below
+// made.
 //
-// Rows are in the order in which they were processed; a combination belongs where its newest member was. Rows of
-// different streams are processed by time, then by stream: that pair is a row's turn.
-// Invariants
+// Rows are in the order in which they were processed; a combination belongs where its newest member was. Rows
+// of different streams are processed by time, then by stream: that pair is a row's turn. Invariants
 //   (1) Turns never decrease.
-//   (2) A combination holds no references to interned values: its members' windows hold them, and a combination with
+//   (2) A combination holds no references to interned values: its members' windows hold them, and a
+//   combination with
 //       a member that is gone is dead, whatever its key says.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "watersmeet/base/sliding_array.h"
@@ -19,8 +21,8 @@
 
 namespace watersmeet {
 
-// When a row is, or its newest member was, processed among the rows of all streams. Rows with the same turn are of one
-// stream, so that the two inputs of a join never share one.
+// When a row is, or its newest member was, processed among the rows of all streams. Rows with the same turn
+// are of one stream, so that the two inputs of a join never share one.
 struct Turn {
   Timestamp ts = 0;
   std::size_t stream = 0;
@@ -41,6 +43,8 @@ struct TreeState {
   std::vector<SlidingArray<Seq>> members;
   // The stream of each combination's newest member.
   SlidingArray<std::uint8_t> newest;
+  // Of combinations that are kept for themselves: how many.
+  std::optional<std::uint64_t> window_rows;
   // Rows from here to `processed` belong to the slice being processed.
   Seq slice = 0;
 

@@ -54,24 +54,26 @@ SliceJoin::SliceJoin(SliceConfig config)
   runner_ = config_.topology == Topology::kRing ? make_ring_runner(config_) : make_split_runner(config_);
 }
 
-SliceResults SliceJoin::push(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array,
-                             const Callbacks& callbacks, const std::vector<Promise>& promises) {
+SliceResults SliceJoin::take(const std::vector<Batch>& batches, const std::vector<Promise>& promises,
+                             const Callbacks& callbacks) {
   return change(callbacks, [&] {
-    store_.append(stream, schema, array, streams_[stream].watermark);
-    const Window& window = store_.window(stream);
-    if (array.length > 0) streams_[stream].watermark = window.timestamps[window.end() - 1];
+    for (const Batch& batch : batches) {
+      Stream& stream = streams_[batch.stream];
+      store_.append(batch.stream, *batch.schema, *batch.array, stream.watermark);
+      const Window& window = store_.window(batch.stream);
+      if (batch.array->length > 0) stream.watermark = window.timestamps[window.end() - 1];
+    }
     for (const Promise& promise : promises) keep(promise);
   });
+}
+
+SliceResults SliceJoin::push(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array,
+                             const Callbacks& callbacks) {
+  return take({{stream, &schema, &array}}, {}, callbacks);
 }
 
 SliceResults SliceJoin::advance(std::size_t stream, Timestamp to, const Callbacks& callbacks) {
-  return advance({{stream, to}}, callbacks);
-}
-
-SliceResults SliceJoin::advance(const std::vector<Promise>& promises, const Callbacks& callbacks) {
-  return change(callbacks, [&] {
-    for (const Promise& promise : promises) keep(promise);
-  });
+  return take({}, {{stream, to}}, callbacks);
 }
 
 void SliceJoin::keep(const Promise& promise) {

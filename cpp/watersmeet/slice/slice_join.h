@@ -48,11 +48,18 @@ class SliceJoin {
     std::optional<Timestamp> to;
   };
 
-  // A batch of a stream's rows, and promises that hold from then on.
+  struct Batch {
+    std::size_t stream = 0;
+    const ArrowSchema* schema = nullptr;
+    const ArrowArray* array = nullptr;
+  };
+
+  // Takes batches of streams' rows, and promises that hold from then on.
+  [[nodiscard]] SliceResults take(const std::vector<Batch>& batches, const std::vector<Promise>& promises,
+                                  const Callbacks& callbacks);
   [[nodiscard]] SliceResults push(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array,
-                                  const Callbacks& callbacks, const std::vector<Promise>& promises = {});
+                                  const Callbacks& callbacks);
   [[nodiscard]] SliceResults advance(std::size_t stream, Timestamp to, const Callbacks& callbacks);
-  [[nodiscard]] SliceResults advance(const std::vector<Promise>& promises, const Callbacks& callbacks);
   // Nothing will come any more.
   [[nodiscard]] SliceResults finish(const Callbacks& callbacks);
 

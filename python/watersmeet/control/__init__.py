@@ -10,6 +10,7 @@ decision).
 
 from __future__ import annotations
 
+from watersmeet.control.batch_cost import BatchCosts, affordable_units, learn_batch
 from watersmeet.control.content import (
     ContentRule,
     ContentState,
@@ -72,6 +73,7 @@ __all__ = [
     "BacklogRule",
     "BacklogState",
     "BacklogStatistics",
+    "BatchCosts",
     "CellCounts",
     "CellVisit",
     "ContentRule",
@@ -102,6 +104,7 @@ __all__ = [
     "adapt_threshold",
     "adapt_time_correlation",
     "adapt_to_backlog",
+    "affordable_units",
     "allocate_by_utility",
     "cell_densities",
     "cells_to_visit",
@@ -111,6 +114,7 @@ __all__ = [
     "fill_knapsack",
     "fraction_for_share",
     "late_share_for_recall",
+    "learn_batch",
     "learn_time_correlation",
     "missed_by_cells",
     "missed_by_samples",

@@ -133,7 +133,7 @@ class OrderStatistics:
     """
 
     period_s: float
-    rows: tuple[int, int]
+    rows: tuple[int, ...]
     comparisons: float
     busy_s: float
     held: int = 0
@@ -182,7 +182,8 @@ class AdaptiveState:
     """
 
     mode: OrderMode = "sync-filter"
-    rows: tuple[float, float] = (0.0, 0.0)  # faded counts
+    rows: tuple[float, ...] = ()  # faded counts, per stream
+    comparisons: float = 0.0  # faded, too
     seconds: float = 0.0  # faded time behind them
     comparison_s: float | None = None
     load: float = 0.0
@@ -207,16 +208,29 @@ def adapt_order(
 
 def _measure(state: AdaptiveState, statistics: OrderStatistics, rule: AdaptiveRule) -> AdaptiveState:
     fade = math.exp(-min(statistics.period_s / rule.memory_s, min(statistics.rows) / rule.memory_rows))
-    rows = (state.rows[0] * fade + statistics.rows[0], state.rows[1] * fade + statistics.rows[1])
+    before = state.rows or (0.0,) * len(statistics.rows)
+    rows = tuple(old * fade + new for old, new in zip(before, statistics.rows, strict=True))
+    comparisons = state.comparisons * fade + statistics.comparisons
     seconds = state.seconds * fade + statistics.period_s
     cost = state.comparison_s
     if statistics.comparisons > 0.0:
         measured = statistics.busy_s / statistics.comparisons
         kept = math.exp(-statistics.period_s / rule.memory_s)
         cost = measured if cost is None else kept * cost + (1.0 - kept) * measured
-    rates = (rows[0] / seconds, rows[1] / seconds)
-    load = 0.0 if cost is None else order_load(cost, windows_s=rule.windows_s, rates_per_s=rates)
-    return replace(state, rows=rows, seconds=seconds, comparison_s=cost, load=load)
+    state = replace(state, rows=rows, comparisons=comparisons, seconds=seconds, comparison_s=cost)
+    return replace(state, load=_load(state, rule))
+
+
+def _load(state: AdaptiveState, rule: AdaptiveRule) -> float:
+    """Of two streams by equation 1. Of more, which [Hammad] 7.2.3 only discusses: half of the server's
+    utilisation, which is what equation 1 comes to (SPEC H2), from the comparisons themselves.
+    """
+    if state.comparison_s is None:
+        return 0.0
+    if len(state.rows) > 2:
+        return state.comparison_s * state.comparisons / state.seconds / 2.0
+    rates = (state.rows[0] / state.seconds, state.rows[1] / state.seconds)
+    return order_load(state.comparison_s, windows_s=rule.windows_s, rates_per_s=rates)
 
 
 def _choose(state: AdaptiveState, statistics: OrderStatistics, rule: AdaptiveRule) -> tuple[OrderMode, str]:
@@ -244,5 +258,5 @@ def _back(statistics: OrderStatistics) -> OrderMode:
 
 
 def _noise(state: AdaptiveState) -> float:
-    """Relative standard error of the product of two rates, from counts."""
-    return math.sqrt(1.0 / max(state.rows[0], 1.0) + 1.0 / max(state.rows[1], 1.0))
+    """Relative standard error of the product of the rates, from counts."""
+    return math.sqrt(sum(1.0 / max(rows, 1.0) for rows in state.rows))

@@ -13,6 +13,7 @@ from watersmeet.join.multi.config import Analysis, checked_multi_config
 from watersmeet.join.multi.engine import MultiEngine
 from watersmeet.join.multi.explain import MultiExplanation, explain_multi
 from watersmeet.join.multi.metrics import MultiMetrics, multi_metrics
+from watersmeet.join.multi.snapshot import multi_restored, multi_snapshot
 from watersmeet.join.two_way.config import Output
 from watersmeet.plan import Policy, TreeLike
 from watersmeet.vocabulary import Predicate, SpanLike, Stream
@@ -35,11 +36,16 @@ class MultiJoin:
     explore         the share of the budget that goes to every half-way join alike, so that none is unknown
     analysis        "thread": planning does not hold up the data; "inline": everything follows from the input
     output          "columns" of all streams, or "rows": "<stream>.row", counted per stream as rows are pushed
+    states          rows that are kept of each join but the last, {"A+B": 200}: the published model, see below
+    cells           with a budget and policy="jaqpot": where a half-way join may not probe everything, and
+                    matches come together in some ages of its partner's rows, look at these cells alone
 
     A result is one row of each stream, all pairs matching, each row within its stream's window when the last
     one comes; its columns are "<stream>.<column>". Streams are pushed in any interleaving. With a budget some
     results are missing, none is wrong or repeated, and none holds a row older than its stream's freshness. A
-    call that raises changes nothing. Threads may share a join: one call runs at a time.
+    call that raises changes nothing. With `states`, a row has to be within its window only when it meets its
+    first partner; the combination is then kept as one of the last so many of its join, and a result may hold
+    rows as old as their freshness allows. Threads may share a join: one call runs at a time.
     """
 
     def __init__(
@@ -56,6 +62,8 @@ class MultiJoin:
         explore: float = 0.02,
         analysis: Analysis = "thread",
         output: Output = "columns",
+        states: Mapping[str, int] | None = None,
+        cells: bool = True,
     ) -> None:
         config = checked_multi_config(
             streams,
@@ -69,10 +77,15 @@ class MultiJoin:
             explore=explore,
             analysis=analysis,
             output=output,
+            states=states,
+            cells=cells,
         )
-        self._engine = MultiEngine(config)
+        self._hold(MultiEngine(config))
+
+    def _hold(self, engine: MultiEngine) -> None:
+        self._engine = engine
         self._guard = Guard()
-        self._places = {name: place for place, name in enumerate(config.names)}
+        self._places = {name: place for place, name in enumerate(engine.config.names)}
 
     def push(self, stream: str, batch: Any) -> pa.Table:
         """Take the stream's next rows; returns the results that they release, possibly none.
@@ -113,6 +126,21 @@ class MultiJoin:
         """The tree with rates, productivities, allowances, freshness, predicted and measured throughput."""
         with self._guard:
             return explain_multi(self._engine)
+
+    def snapshot(self) -> bytes:
+        """The join as it is, for restore(): versioned, checksummed; the join itself goes on undisturbed."""
+        with self._guard:
+            return multi_snapshot(self._engine)
+
+    @classmethod
+    def restore(cls, blob: bytes, *, on: Mapping[tuple[str, str], Predicate] | None = None) -> MultiJoin:
+        """The join that a snapshot was taken of: it continues exactly where it was.
+
+        `on` is given again if it has functions of your own (wm.where), and only then.
+        """
+        join = cls.__new__(cls)
+        join._hold(multi_restored(blob, on))
+        return join
 
     def __repr__(self) -> str:
         config = self._engine.config

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Self
 
 import pyarrow as pa
@@ -14,7 +14,17 @@ from watersmeet.join.guard import Guard
 from watersmeet.join.rings.config import MOST_SLICES, Edge, Topology, checked_ring_config
 from watersmeet.join.rings.engine import RingEngine
 from watersmeet.join.rings.snapshot import ring_restored, ring_snapshot
-from watersmeet.vocabulary import Predicate, Stream, StreamStatistics
+from watersmeet.join.timing.calls import check_arrival, checked_clock, known_watermark
+from watersmeet.join.timing.pace import Clock
+from watersmeet.vocabulary import (
+    AdaptiveOrder,
+    ChoiceMade,
+    Predicate,
+    ResponseTimes,
+    Stream,
+    StreamStatistics,
+    why_waiting,
+)
 
 __all__ = ["RingJoin", "RingMetrics"]
 
@@ -27,6 +37,11 @@ class RingMetrics:
     comparisons      pairs on which predicates were evaluated, per slice
     messages         what has gone from slice to slice
     orderings        per stream, the others in the order in which its rows probe them
+    held_results     found, and kept back for their order; held_bytes is what they take
+    order            how results are put in order now; None: they leave as rows are processed, by time
+    blocked_by       the stream for which rows or results wait, blocked_for_s by the join's clock
+    response         how long results took to come out
+    decisions        the latest that the join took by itself: order, idle streams, lateness
     """
 
     results: int
@@ -37,6 +52,24 @@ class RingMetrics:
     messages: int
     orderings: Mapping[str, tuple[str, ...]]
     memory_bytes: int
+    held_results: int = 0
+    held_bytes: int = field(default=0, compare=False)
+    order: str | None = None
+    blocked_by: str | None = None
+    blocked_for_s: float = field(default=0.0, compare=False)
+    response: ResponseTimes = field(default_factory=ResponseTimes)
+    decisions: tuple[ChoiceMade, ...] = ()
+
+    def why_waiting(self) -> str:
+        """What waits, for which stream, since when, and what would let it go; in words."""
+        return why_waiting(self)
+
+    def stream(self, name: str) -> StreamStatistics:
+        """The statistics of one stream, by its name."""
+        for stream in self.streams:
+            if stream.name == name:
+                return stream
+        raise KeyError(name)
 
     def to_dict(self) -> dict[str, Any]:
         """All counters as plain dictionaries, lists and numbers, ready for JSON."""
@@ -55,9 +88,16 @@ class RingJoin:
                  "ring": slices hold stretches of time, and partial results go round
     edge         whether a row exactly as old as its window is still in it: "inclusive" or "exclusive"
     orderings    {"A": ("C", "B"), ...}: which window a row probes first; None: by measured selectivities
+    order        None or "sync-filter": rows are processed by time, and so do results come; "filter-order":
+                 rows are processed as they come, and results held for their order; wm.AdaptiveOrder():
+                 whichever of the two answers sooner
+    memory_limit with AdaptiveOrder: bytes that held results may take before Sync-Filter takes over
+    clock        seconds by which streams are idle and responses counted, such as time.monotonic; None: the
+                 arrival times of push(at=), or else the newest timestamp seen
 
-    Rows are processed in the order of their timestamps over all streams, so a row waits until every other
-    stream has come as far (push or advance). Results come in that order, whatever slices and threads do.
+    Without order= rows are processed in the order of their timestamps over all streams, so a row waits until
+    every other stream has come as far (push, advance, its idle_timeout, or finish of that stream). Results
+    come in that order, whatever slices and threads do; with order=, by (largest timestamp, rows).
     A call that raises changes nothing. Output columns are named "<stream>.<column>".
     """
 
@@ -71,6 +111,9 @@ class RingJoin:
         topology: Topology = "split",
         edge: Edge = "inclusive",
         orderings: Mapping[str, Sequence[str]] | None = None,
+        order: Literal["sync-filter", "filter-order"] | AdaptiveOrder | None = None,
+        memory_limit: int | str | None = None,
+        clock: Clock | None = None,
     ) -> None:
         config = checked_ring_config(
             streams,
@@ -80,20 +123,27 @@ class RingJoin:
             topology=topology,
             edge=edge,
             orderings=orderings,
+            order=order,
+            memory_limit=memory_limit,
         )
-        self._hold(RingEngine(config))
+        self._hold(RingEngine(config, checked_clock(clock)))
 
     def _hold(self, engine: RingEngine) -> None:
         self._engine: RingEngine | None = engine
         self._guard = Guard()
         self._places = {name: place for place, name in enumerate(engine.config.names)}
 
-    def push(self, stream: str, batch: Any) -> pa.Table:
-        """Take the stream's next rows; returns the results that they release, possibly none."""
+    def push(self, stream: str, batch: Any, *, at: float | None = None) -> pa.Table:
+        """Take the stream's next rows; returns the results that they release, possibly none.
+
+        `at` is their time of arrival in seconds of stream time, by which idle_timeout, AdaptiveOrder and
+        response times go; no answer depends on it otherwise.
+        """
         place = self._place(stream)
         engine = self._open()
+        check_arrival(at)
         with self._guard:
-            return engine.push(place, batch)
+            return engine.push(place, batch, at=at)
 
     def advance(self, stream: str, *, to: Any) -> pa.Table:
         """Take the promise that no row of the stream older than `to` will come; returns what it releases."""
@@ -102,11 +152,29 @@ class RingJoin:
         with self._guard:
             return engine.advance(place, to)
 
-    def finish(self) -> pa.Table:
-        """All streams have ended: returns all results not yet given."""
+    def poll(self, *, at: float | None = None) -> pa.Table:
+        """What may leave now that time has passed, without a row: with a clock, or at this time."""
+        engine = self._open()
+        check_arrival(at)
+        with self._guard:
+            return engine.poll(at)
+
+    def finish(self, stream: str | None = None) -> pa.Table:
+        """All streams have ended, or the one named: returns all results that this releases.
+
+        A stream that has ended holds nothing back, and takes nothing more; the others go on.
+        """
+        place = None if stream is None else self._place(stream)
         engine = self._open()
         with self._guard:
-            return engine.finish()
+            return engine.finish(place)
+
+    def late(self, stream: str) -> pa.Table:
+        """The late rows kept since the last call (on_late="keep"), whole, in order of arrival."""
+        place = self._place(stream)
+        engine = self._open()
+        with self._guard:
+            return engine.sources.taken_late(place)
 
     def resize(self, *, slices: int, relocation: Literal["aggressive", "passive"] = "aggressive") -> None:
         """Use another number of slices. From another thread this may be called while a push is under way.
@@ -139,10 +207,14 @@ class RingJoin:
         blob: bytes | bytearray | memoryview,
         *,
         on: Mapping[tuple[str, str], Predicate] | Predicate | None = None,
+        clock: Clock | None = None,
     ) -> Self:
-        """The join that a snapshot was taken of. `on` only if it has functions of your own: give it again."""
+        """The join that a snapshot was taken of. `on` only if it has functions of your own: give it again.
+
+        A join with a clock is given one again; it goes on from the moment of the snapshot.
+        """
         join = cls.__new__(cls)
-        join._hold(ring_restored(blob, on))
+        join._hold(ring_restored(blob, on, checked_clock(clock)))
         return join
 
     def close(self) -> None:
@@ -188,40 +260,44 @@ def _metrics(engine: RingEngine) -> RingMetrics:
         name: tuple(names[other] for other in ordering)
         for name, ordering in zip(names, engine.orderings.orderings, strict=True)
     }
+    streams = tuple(_stream(engine, place) for place in range(len(names)))
+    facts = {} if engine.pace is None else engine.pace.facts()
     ready = engine.ready
     if ready is None:
-        waiting = [0] * len(names)
-        for call in engine.waiting:
-            waiting[call.stream] += 0 if call.batch is None else call.batch.num_rows
-        streams = [
-            StreamStatistics(
-                name, rows=engine.pushed[at], bad_rows=engine.bad_rows[at], pending_rows=waiting[at]
-            )
-            for at, name in enumerate(names)
-        ]
-        return RingMetrics(0, tuple(streams), engine.slices, (), (), 0, orderings, 0)
+        return RingMetrics(0, streams, engine.slices, (), (), 0, orderings, 0, **facts)
     counted = ready.core.statistics()
-    states = [ready.core.state(at) for at in range(len(names))]
-    streams = [
-        StreamStatistics(
-            name,
-            rows=engine.pushed[at],
-            bad_rows=engine.bad_rows[at],
-            window_rows=states[at]["processed"] - states[at]["oldest"],
-            pending_rows=engine.pushed[at] - engine.bad_rows[at] - states[at]["processed"],
-            expired_rows=states[at]["oldest"],
-        )
-        for at, name in enumerate(names)
-    ]
+    held, held_bytes = (0, 0) if ready.held is None else (ready.held.count, ready.held.held_bytes)
     return RingMetrics(
-        results=counted["results"],
-        streams=tuple(streams),
+        results=counted["results"] - held,
+        streams=streams,
         slices=counted["slices"],
-        rows_per_slice=_rows_per_slice(counted, states),
+        rows_per_slice=_rows_per_slice(counted, [ready.core.state(place) for place in range(len(names))]),
         comparisons=tuple(counted["compared"]),
         messages=counted["messages"],
         orderings=orderings,
-        memory_bytes=counted["bytes"] + sum(store.bytes for store in ready.stores),
+        memory_bytes=counted["bytes"] + sum(store.bytes for store in ready.stores) + held_bytes,
+        held_results=held,
+        held_bytes=held_bytes,
+        **facts,
+    )
+
+
+def _stream(engine: RingEngine, place: int) -> StreamStatistics:
+    sources, state = engine.sources, engine.sources.states[place]
+    in_core: dict[str, Any] = {"processed": 0, "oldest": engine.kept.expired[place], "watermark": None}
+    if engine.ready is not None:
+        in_core = dict(engine.ready.core.state(place))
+    return StreamStatistics(
+        engine.config.names[place],
+        rows=state.rows,
+        bad_rows=state.bad_rows,
+        late_rows=state.late_rows,
+        window_rows=max(0, in_core["processed"] - in_core["oldest"]),
+        pending_rows=state.waiting_rows + engine.pending(place),
+        expired_rows=in_core["oldest"],
+        watermark=known_watermark(in_core["watermark"]),
+        lateness_s=None if engine.pace is None else engine.pace.lateness_s(place),
+        **sources.timing(place),
     )
 
 

@@ -108,6 +108,20 @@ class WindowJoin:
         with self._guard:
             return self._engine.push(side, batch, at=at)
 
+    def refill(self, stream: str, batch: Any) -> None:
+        """Take rows whose results are known already, as from a log: they can be met, and look for nobody.
+
+        Only for how="inner", and once both streams' types are known (push an empty batch of each).
+        """
+        side = self._side(stream)
+        if self._engine.config.how != "inner":
+            raise ConfigError(
+                f"refill() with how={self._engine.config.how!r}: whether a row has a partner is only known"
+                " by looking; expected 'inner'"
+            )
+        with self._guard:
+            self._engine.refill(side, batch)
+
     def advance(self, stream: str, *, to: Any) -> pa.Table:
         """Take the promise that no row of the stream older than `to` will come; returns what it releases.
 

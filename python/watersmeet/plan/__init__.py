@@ -7,11 +7,21 @@ from __future__ import annotations
 
 from watersmeet.plan.adapt import AdaptRule, Decision, analyse, largest_move, should_analyse
 from watersmeet.plan.allocation import Allocation, Flow, flow, from_counts, from_probes
+from watersmeet.plan.cells import EVEN, CellCurve, cell_curve
 from watersmeet.plan.choice import Choice, choose_tree, probes_per_s
 from watersmeet.plan.cover import Cover, cover, greedy_cover, minimum_cover
 from watersmeet.plan.freshness import refresh_rates
 from watersmeet.plan.knapsack import Cycle, best_cycles, fill_by_productivity, greedy_cycles, whole_cycle
-from watersmeet.plan.measure import Period, analyse_workload, blended, measured_workload, prefer_tree
+from watersmeet.plan.measure import (
+    Drift,
+    Period,
+    analyse_tree,
+    analyse_workload,
+    blended,
+    drifted,
+    measured_plan,
+    measured_workload,
+)
 from watersmeet.plan.plan import Path, Plan
 from watersmeet.plan.policy import POLICIES, Policy, Saturation, allocate, saturation
 from watersmeet.plan.steady import Steady, settle, steady_state
@@ -19,13 +29,16 @@ from watersmeet.plan.tree import Node, Tree, TreeLike, every_tree, parse_tree
 from watersmeet.plan.workload import Workload
 
 __all__ = [
+    "EVEN",
     "POLICIES",
     "AdaptRule",
     "Allocation",
+    "CellCurve",
     "Choice",
     "Cover",
     "Cycle",
     "Decision",
+    "Drift",
     "Flow",
     "Node",
     "Path",
@@ -39,11 +52,14 @@ __all__ = [
     "Workload",
     "allocate",
     "analyse",
+    "analyse_tree",
     "analyse_workload",
     "best_cycles",
     "blended",
+    "cell_curve",
     "choose_tree",
     "cover",
+    "drifted",
     "every_tree",
     "fill_by_productivity",
     "flow",
@@ -52,10 +68,10 @@ __all__ = [
     "greedy_cover",
     "greedy_cycles",
     "largest_move",
+    "measured_plan",
     "measured_workload",
     "minimum_cover",
     "parse_tree",
-    "prefer_tree",
     "probes_per_s",
     "refresh_rates",
     "saturation",

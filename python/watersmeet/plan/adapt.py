@@ -44,6 +44,10 @@ class Decision:
     moved       the largest relative move of a statistic since the last analysis
     expected    throughput of the allocation in force, under the new statistics
     promised    throughput of the new one; equal to `expected` where nothing was planned
+    allocation  in force from now on; None for an exact join, whose tree alone is chosen: `expected` and
+    `promised`
+                are then the probes per second that the two trees take
+    problem     freshness that cannot be kept and what would help, or why a decision did not come into force
     """
 
     at_s: float
@@ -51,22 +55,27 @@ class Decision:
     moved: float
     expected: float
     promised: float
-    allocation: Allocation
+    allocation: Allocation | None
     tree: Tree
     problem: str | None = None
 
     @property
     def gain(self) -> float:
         """The promise over what is expected, as a share; inf where something comes of nothing."""
-        if self.expected == 0.0:
-            return math.inf if self.promised > 0.0 else 0.0
-        return self.promised / self.expected - 1.0
+        better, worse = self.promised, self.expected
+        if self.allocation is None:
+            better, worse = worse, better
+        if worse == 0.0:
+            return math.inf if better > 0.0 else 0.0
+        return better / worse - 1.0
 
     def __str__(self) -> str:
+        unit = "probes/s" if self.allocation is None else "results/s"
         words = {
             "kept": f"kept: statistics moved {self.moved:.1%}",
             "analysed": f"analysed, kept: a gain of {self.gain:.1%}",
-            "actuated": f"actuated: {self.expected:.4g} -> {self.promised:.4g} results/s ({self.gain:+.1%})",
+            "actuated": f"actuated: {self.expected:.4g} -> {self.promised:.4g} {unit} ({self.gain:+.1%}),"
+            f" tree {self.tree}",
         }
         text = f"{self.at_s:.3f} s  {words[self.kind]}"
         return f"{text}; {self.problem}" if self.problem else text
@@ -83,7 +92,7 @@ def should_analyse(before: Plan, now: Plan, rule: AdaptRule | None = None) -> bo
 
 
 def analyse(
-    before: Plan,
+    before: Plan | None,
     now: Plan,
     in_force: Allocation,
     *,
@@ -94,17 +103,17 @@ def analyse(
 ) -> Decision:
     """Plan again if the statistics moved, and decide whether the new allocation should come into force.
 
-    A first cover of freshness that was not kept before is worth any throughput: it is actuated whatever it
-    gains.
+    The first analysis, before which nothing was known, comes into force whatever it promises; so does a
+    cover of freshness that was not kept before, which is worth any throughput.
     """
     rule = rule or AdaptRule()
-    moved = largest_move(before, now)
+    moved = math.inf if before is None else largest_move(before, now)
     expected = flow(now, in_force.probes).throughput
     if moved <= rule.analyse_above and budget == in_force.budget:
         return Decision(at_s, "kept", moved, expected, expected, in_force, now.tree)
     fresh = allocate(now, budget=budget, policy=policy)
     problem = fresh.cover.problem if fresh.cover else None
-    pays = fresh.throughput > expected * (1.0 + rule.actuate_above)
+    pays = before is None or fresh.throughput > expected * (1.0 + rule.actuate_above)
     over = sum(flow(now, in_force.probes).probes.values()) > budget * (1.0 + rule.actuate_above)
     if pays or over or _freshness_needs(fresh, now, in_force):
         return Decision(at_s, "actuated", moved, expected, fresh.throughput, fresh, now.tree, problem)

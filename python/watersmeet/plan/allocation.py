@@ -62,7 +62,7 @@ def flow(plan: Plan, allowances: Mapping[str, float]) -> Flow:
         made = 0.0
         for node in join.inputs or ():
             probes[node.name] = min(allowances[node.name], available[node.name])
-            made += probes[node.name] * plan.productivities[node.name]
+            made += plan.made(node.name, probes=probes[node.name], rows=available[node.name])
         available[join.name] = produced[join.name] = made
     return Flow(MappingProxyType(probes), MappingProxyType(produced))
 

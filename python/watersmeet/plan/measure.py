@@ -8,20 +8,31 @@ gives back what was measured when it is asked about the allowances that were in 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from watersmeet.plan.adapt import AdaptRule, Decision, relative_moves
 from watersmeet.plan.allocation import Allocation, from_probes
+from watersmeet.plan.cells import CellCurve
 from watersmeet.plan.choice import choose_tree, probes_per_s
+from watersmeet.plan.plan import Plan
 from watersmeet.plan.policy import Policy
 from watersmeet.plan.stay import stays
 from watersmeet.plan.steady import settle, steady_state
-from watersmeet.plan.tree import Node, Tree, parse_tree
+from watersmeet.plan.tree import Node, Tree
 from watersmeet.plan.workload import Workload
 
-_FIRM = 20.0  # matches that it takes to believe that the two half-way joins of a join differ
+_FIRM = 50.0  # matches that it takes to believe that the two half-way joins of a join differ
 
-__all__ = ["Period", "analyse_workload", "blended", "measured_workload", "prefer_tree"]
+__all__ = [
+    "Drift",
+    "Period",
+    "analyse_tree",
+    "analyse_workload",
+    "blended",
+    "drifted",
+    "measured_plan",
+    "measured_workload",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +41,10 @@ class Period:
 
     rows      that came, per stream
     windows   rows in each stream's window
-    probes    made, per half-way join
+    probes    made, per half-way join; those of single cells count as what a whole probe would have to find
+    for as
+              many matches
+    due       rows of the partner's state that they met, per half-way join, counted alike
     made      combinations that came of them, per half-way join
     """
 
@@ -38,6 +52,7 @@ class Period:
     rows: Mapping[str, float]
     windows: Mapping[str, float]
     probes: Mapping[str, float]
+    due: Mapping[str, float]
     made: Mapping[str, float]
 
 
@@ -52,18 +67,62 @@ def blended(before: Period, now: Period, memory: float) -> Period:
         blend(before.rows, now.rows),
         now.windows,
         blend(before.probes, now.probes),
+        blend(before.due, now.due),
         blend(before.made, now.made),
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """Matches that each half-way join found, and those it should have found if both of a join were alike; of
+    many periods, older ones with less weight: the difference is small next to chance and, mistaken for a
+    gain, would have the budget swing between them.
+    """
+
+    made: Mapping[str, float] = field(default_factory=dict)
+    expected: Mapping[str, float] = field(default_factory=dict)
+
+    def skew(self) -> dict[str, float]:
+        """Workload's, as far as there are matches enough to say so."""
+        return {
+            name: (self.made[name] + _FIRM) / (expected + _FIRM) for name, expected in self.expected.items()
+        }
+
+
+def drifted(
+    before: Drift, tree: Tree, period: Period, pairs: frozenset[frozenset[str]], *, memory: float
+) -> Drift:
+    """The drift with one period more."""
+    sizes = _sizes(tree, period)
+    made, expected = {}, {}
+    for join in tree.joins:
+        if not _crossing(join, pairs):
+            continue
+        compared = {
+            node.name: period.probes[node.name] * sizes[join.partner(node.name).name]
+            for node in join.inputs or ()
+        }
+        total = sum(compared.values())
+        share = sum(period.made[name] for name in compared) / total if total else 0.0
+        for name, each in compared.items():
+            made[name] = memory * before.made.get(name, 0.0) + period.made[name]
+            expected[name] = memory * before.expected.get(name, 0.0) + share * each
+    return Drift(made, expected)
+
+
 def measured_workload(
-    tree: Tree, period: Period, pairs: frozenset[frozenset[str]], before: Workload | None
+    tree: Tree,
+    period: Period,
+    pairs: frozenset[frozenset[str]],
+    before: Workload | None,
+    *,
+    drift: Drift | None = None,
+    freshness: Mapping[str, float] | None = None,
+    curves: Mapping[str, CellCurve] | None = None,
 ) -> Workload:
     """The statistics of a period. `pairs` have predicates; what was not probed keeps what it had `before`."""
-    rates = {stream: period.rows[stream] / period.seconds for stream in tree.streams}
-    sizes: dict[str, float] = {stream: period.windows[stream] for stream in tree.streams}
+    sizes = _sizes(tree, period)
     shares: dict[tuple[str, str], float] = {}
-    skew: dict[str, float] = {}
     for join in tree.joins:
         names = [node.name for node in join.inputs or ()]
         crossing = _crossing(join, pairs)
@@ -72,19 +131,67 @@ def measured_workload(
         if crossing:
             share = _share(made, compared) if compared else _known(crossing, before)
             shares |= {pair: share ** (1.0 / len(crossing)) for pair in crossing}
-            for name in names:
-                due = share * period.probes[name] * sizes[join.partner(name).name]
-                skew[name] = (period.made[name] + _FIRM) / (due + _FIRM)
-        one, other = (node.streams for node in join.inputs or ())
-        times = stays(one, other, rates, sizes)
-        sizes[join.name] = sum(period.made[name] * stay for name, stay in zip(names, times, strict=True))
-        sizes[join.name] /= period.seconds
     return Workload(
-        rates=rates,
+        rates=_rates(tree, period),
         windows={stream: sizes[stream] for stream in tree.streams},
         selectivity=shares,
-        freshness=before.freshness if before else None,
-        skew=skew,
+        freshness=freshness,
+        skew=None if drift is None else drift.skew(),
+        curves=curves,
+    )
+
+
+def _rates(tree: Tree, period: Period) -> dict[str, float]:
+    return {stream: period.rows[stream] / period.seconds for stream in tree.streams}
+
+
+def _sizes(tree: Tree, period: Period) -> dict[str, float]:
+    """Rows of every window and living ones of every state: what entered it times how long it stays."""
+    rates = _rates(tree, period)
+    sizes = {stream: period.windows[stream] for stream in tree.streams}
+    for join in tree.joins:
+        names = [node.name for node in join.inputs or ()]
+        one, other = (node.streams for node in join.inputs or ())
+        times = stays(one, other, rates, sizes)
+        made = sum(period.made[name] * stay for name, stay in zip(names, times, strict=True))
+        sizes[join.name] = made / period.seconds
+    return sizes
+
+
+def measured_plan(
+    tree: Tree,
+    period: Period,
+    states: Mapping[str, float],
+    before: Plan | None,
+    *,
+    freshness: Mapping[str, float] | None = None,
+    curves: Mapping[str, CellCurve] | None = None,
+) -> Plan:
+    """The same where the states between joins are of given sizes: each half-way join has its own
+    selectivity.
+    """
+    shares: dict[str, tuple[float, float]] = {}
+    for join in tree.joins:
+        names = [node.name for node in join.inputs or ()]
+        known = (0.0, 0.0) if before is None else before.selectivity[join.name]
+        made = sum(period.made[name] for name in names)
+        due = sum(period.due[name] for name in names)
+        both = _share(made, due) if due else None
+        # Half-way joins of one join differ only as far as there are matches enough to say so.
+        first, second = (
+            known[side]
+            if both is None
+            else min(1.0, (period.made[name] + _FIRM) / (period.due[name] + _FIRM / both))
+            for side, name in enumerate(names)
+        )
+        shares[join.name] = (first, second)
+    return Plan(
+        tree,
+        rates=_rates(tree, period),
+        states={**{stream: period.windows[stream] for stream in tree.streams}, **states},
+        selectivity=shares,
+        freshness=freshness,
+        curves=curves,
     )
 
 
@@ -124,11 +231,20 @@ def analyse_workload(
     return Decision(at_s, "actuated", moved, own.throughput, best.throughput, best, best_tree, problem)
 
 
-def prefer_tree(now: Workload, tree: Tree, rule: AdaptRule) -> Tree | None:
-    """The tree that an exact join should change to, if its probes are fewer by more than the threshold."""
+def analyse_tree(
+    before: Workload | None, now: Workload, tree: Tree, *, at_s: float, rule: AdaptRule
+) -> Decision:
+    """Which tree an exact join should have: another if its probes are fewer by the threshold or more."""
+    moved = float("inf") if before is None else max(_moves(before, now), default=0.0)
+    own = probes_per_s(now, tree)
+    if moved <= rule.analyse_above:
+        return Decision(at_s, "kept", moved, own, own, None, tree)
     choice = choose_tree(now)
-    saves = probes_per_s(now, tree) > choice.probes_per_s * (1.0 + rule.actuate_above)
-    return parse_tree(choice.tree) if saves else None
+    saves = own > choice.probes_per_s * (1.0 + rule.actuate_above)
+    best = choice.tree if saves else tree
+    return Decision(
+        at_s, "actuated" if saves else "analysed", moved, own, min(own, choice.probes_per_s), None, best
+    )
 
 
 def _crossing(join: Node, pairs: frozenset[frozenset[str]]) -> list[tuple[str, str]]:

@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from watersmeet.errors import ConfigError
 from watersmeet.plan import _check
+from watersmeet.plan.cells import EVEN, CellCurve
 from watersmeet.plan.tree import Node, Tree, TreeLike, parse_tree
 
 __all__ = ["Path", "Plan", "Selectivity"]
@@ -70,6 +71,8 @@ class Plan:
                   the first and of the second input
     freshness     per stream, in seconds: the oldest a row may be when a result with it comes out; streams
                   left out may be as old as their window allows
+    curves        per half-way join, where its probes may look at the best cells of a state alone: what these
+                  hold; matches are spread evenly where it is left out
     """
 
     tree: Tree
@@ -77,6 +80,7 @@ class Plan:
     states: Mapping[str, float]
     selectivity: Mapping[str, tuple[float, float]]
     freshness: Mapping[str, float]
+    curves: Mapping[str, CellCurve]
     productivities: Mapping[str, float]  # rho_h of each half-way join, eq. 3
     paths: Mapping[str, Path]
 
@@ -88,6 +92,7 @@ class Plan:
         states: Mapping[str, float],
         selectivity: Mapping[str, Selectivity],
         freshness: Mapping[str, float] | None = None,
+        curves: Mapping[str, CellCurve] | None = None,
     ) -> None:
         parsed = parse_tree(tree)
         self._set("tree", parsed)
@@ -95,6 +100,7 @@ class Plan:
         self._set("states", _check.amounts(states, parsed.states, argument="states"))
         self._set("selectivity", _selectivities(selectivity, parsed))
         self._set("freshness", _freshness(freshness or {}, parsed))
+        self._set("curves", MappingProxyType(dict(curves or {})))
         self._set("productivities", MappingProxyType(self._productivities()))
         self._set("paths", MappingProxyType({stream: self._path(stream) for stream in parsed.streams}))
 
@@ -106,6 +112,13 @@ class Plan:
         rate = self.rates[stream]
         return self.states[stream] / rate if rate else 0.0
 
+    def made(self, half_join: str, *, probes: float, rows: float) -> float:
+        """Rows per second that come of so many probes, of which every one of `rows` has its part."""
+        if rows <= 0.0:
+            return 0.0
+        found = self.curves.get(half_join, EVEN).at(min(probes / rows, 1.0))
+        return rows * found * self.productivities[half_join]
+
     def with_freshness(self, *, windows: float) -> Plan:
         """The same plan where every row may be so many of its stream's windows old: 1.5 is half a window
         late.
@@ -113,7 +126,12 @@ class Plan:
         times = _check.amount(windows, argument="windows")
         fresh = {stream: times * self.window_s(stream) for stream in self.tree.streams if self.rates[stream]}
         return Plan(
-            self.tree, rates=self.rates, states=self.states, selectivity=self.selectivity, freshness=fresh
+            self.tree,
+            rates=self.rates,
+            states=self.states,
+            selectivity=self.selectivity,
+            freshness=fresh,
+            curves=self.curves,
         )
 
     def _productivities(self) -> dict[str, float]:

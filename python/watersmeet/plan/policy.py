@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
 from watersmeet.plan import _check, heuristics
@@ -11,6 +11,7 @@ from watersmeet.plan.allocation import Allocation, from_counts, from_paths, from
 from watersmeet.plan.cover import cover
 from watersmeet.plan.knapsack import best_cycles, fill_by_productivity, whole_cycle
 from watersmeet.plan.plan import Plan
+from watersmeet.plan.withdraw import withdraw_counted
 
 __all__ = ["POLICIES", "Policy", "Saturation", "allocate", "saturation"]
 
@@ -52,11 +53,27 @@ def _jaqpot(plan: Plan, budget: float) -> Allocation:
     a state that is not renewed empties as its rows are purged. The cover says what would help.
     """
     needed = cover(plan, budget)
-    if needed is None:
-        return from_paths(plan, fill_by_productivity(plan, budget), policy="jaqpot", budget=budget)
-    left = max(0.0, budget - needed.cost)
-    resources = fill_by_productivity(plan, left, spent=needed.paths)
-    return from_paths(plan, resources, policy="jaqpot", budget=budget, cover=needed)
+    left = budget if needed is None else max(0.0, budget - needed.cost)
+    resources = fill_by_productivity(plan, left, spent=None if needed is None else needed.paths)
+    found = from_paths(plan, resources, policy="jaqpot", budget=budget, cover=needed)
+    return _with_cells(plan, found) if plan.curves else found
+
+
+def _with_cells(plan: Plan, found: Allocation) -> Allocation:
+    """The same or, where looking at the best cells alone makes more of the budget, that; freshness comes
+    first.
+
+    A path's productivity is then not one number: GrePP's order is not the best one any more.
+    """
+    own = replace(
+        from_probes(plan, found.probes, policy="jaqpot", budget=found.budget),
+        paths=found.paths,
+        cover=found.cover,
+    )
+    other = from_probes(plan, withdraw_counted(plan, found.budget), policy="jaqpot", budget=found.budget)
+    needed = {} if found.cover is None or not found.cover.feasible else found.cover.rates
+    fresh = all(other.produced[state] >= rate * (1.0 - 1e-9) for state, rate in needed.items())
+    return replace(other, cover=found.cover) if fresh and other.throughput > own.throughput else own
 
 
 def _discrete(plan: Plan, budget: float) -> Allocation:

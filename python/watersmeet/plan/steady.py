@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from operator import mul
 
 from watersmeet.plan.allocation import Allocation, from_probes
+from watersmeet.plan.cells import EVEN
 from watersmeet.plan.plan import Plan
 from watersmeet.plan.policy import Policy, allocate
 from watersmeet.plan.tree import TreeLike
@@ -80,13 +81,21 @@ def settle(workload: Workload, plan: Plan, allowances: Mapping[str, float]) -> P
     """The plan with the states that these allowances bring about, from the leaves up."""
     available, states = dict(workload.rates), dict(workload.windows)
     for join in plan.tree.joins[:-1]:
-        made = [
-            min(allowances[node.name], available[node.name]) * share * states[join.partner(node.name).name]
-            for node, share in zip(join.inputs or (), plan.selectivity[join.name], strict=True)
-        ]
+        made = []
+        for node, share in zip(join.inputs or (), plan.selectivity[join.name], strict=True):
+            rows = available[node.name]
+            found = _found(plan, node.name, allowances[node.name], rows)
+            made.append(rows * found * share * states[join.partner(node.name).name])
         available[join.name] = sum(made)
         states[join.name] = sum(map(mul, made, workload.stays(join)))
     return workload.plan(plan.tree, states=states)
+
+
+def _found(plan: Plan, half_join: str, allowance: float, rows: float) -> float:
+    """The share of a half-way join's matches that its allowance finds."""
+    if rows <= 0.0:
+        return 0.0
+    return plan.curves.get(half_join, EVEN).at(min(allowance / rows, 1.0))
 
 
 def _close(have: Mapping[str, float], wanted: Mapping[str, float]) -> bool:

@@ -14,6 +14,7 @@ from types import MappingProxyType
 
 from watersmeet.errors import ConfigError
 from watersmeet.plan import _check
+from watersmeet.plan.cells import CellCurve
 from watersmeet.plan.plan import Plan
 from watersmeet.plan.stay import stays
 from watersmeet.plan.tree import Node, Tree, TreeLike, parse_tree
@@ -33,6 +34,7 @@ class Workload:
     skew          per half-way join, by its probing input: how much more, or less, often its probes match than
                   the pairs' selectivities say; 1 where it is left out. New rows may match better with waiting
                   ones of one side than of the other where both sides drift.
+    curves        as in Plan
     """
 
     rates: Mapping[str, float]
@@ -40,6 +42,7 @@ class Workload:
     selectivity: Mapping[frozenset[str], float]
     freshness: Mapping[str, float]
     skew: Mapping[str, float]
+    curves: Mapping[str, CellCurve]
 
     def __init__(
         self,
@@ -49,6 +52,7 @@ class Workload:
         selectivity: Mapping[tuple[str, str], float],
         freshness: Mapping[str, float] | None = None,
         skew: Mapping[str, float] | None = None,
+        curves: Mapping[str, CellCurve] | None = None,
     ) -> None:
         if not isinstance(rates, Mapping) or len(rates) < 2:
             raise ConfigError(f"rates={rates!r}: expected a mapping with two streams or more")
@@ -58,6 +62,7 @@ class Workload:
         object.__setattr__(self, "freshness", MappingProxyType(dict(freshness or {})))
         skews = {name: _check.amount(each, argument=f"skew[{name!r}]") for name, each in (skew or {}).items()}
         object.__setattr__(self, "skew", MappingProxyType(skews))
+        object.__setattr__(self, "curves", MappingProxyType(dict(curves or {})))
 
     @property
     def streams(self) -> tuple[str, ...]:
@@ -109,6 +114,7 @@ class Workload:
             states={**self.windows, **sizes, **(states or {})},
             selectivity=shares,
             freshness=self.freshness,
+            curves=self.curves,
         )
 
 

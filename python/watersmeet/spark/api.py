@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-__all__ = ["join"]
+__all__ = ["join", "planned"]
 
 
 def join(
@@ -37,6 +37,7 @@ def join(
     slice: SpanLike | None = None,  # noqa: A002  # the word of ARCHITECTURE.md
     skew: Literal["slice"] | None = None,
     shed: Shed | None = None,
+    type: str | tuple[str, str] | None = None,  # noqa: A002  # as in wm.Stream
     lateness: SpanLike | None = None,
     name: str = "join",
 ) -> DataFrame:
@@ -48,6 +49,9 @@ def join(
     lateness      streams: how late a row may be, for both sides, instead of their watermarks' delays
     name          streams: under which the counters are observed, "watersmeet:<name>"
     skew          "slice": divide an equality by time as well, where few keys have most of the rows
+    shed          wm.Shed(budget=wm.per_batch("2s")): each micro-batch's join within that time, by shedding
+                  comparisons; wm.comparisons(n): per second of stream time, over all buckets
+    type          the column that tells a row's type, for Shed(utility=...)
 
     Equality is divided by key; everything else by time; a window of rows, or a full join without equality,
     is not divided. The answer is the same for any number of partitions.
@@ -66,16 +70,27 @@ def join(
         slice_span=slice,
         skew=skew,
         shed=shed,
+        type_columns=type,
         streaming=streaming,
     )
-    out_schema = spark_schema(request, left, right)
-    sides = (left, right)
+    late = delays((left, right), request.times, lateness) if streaming else None
+    return planned(request, (left, right), delays_ms=late, name=name)
+
+
+def planned(
+    request: Request,
+    sides: tuple[DataFrame, DataFrame],
+    *,
+    delays_ms: tuple[int | None, int | None] | None,
+    name: str,
+) -> DataFrame:
+    """The plan of a join. Streams have delays; None for one that comes out of another join."""
+    out_schema = spark_schema(request, *sides)
     if request.by == "key":
-        sides = with_key_bucket(sides, on, times=request.times, buckets=request.partitions)
-    if streaming:
-        late = delays((left, right), request.times, lateness)
-        return streaming_join(request, sides, out_schema, delays_ms=late, name=name)
-    return batch_join(request, sides, out_schema)
+        sides = with_key_bucket(sides, request.on, times=request.times, buckets=request.partitions)
+    if delays_ms is None:
+        return batch_join(request, sides, out_schema)
+    return streaming_join(request, sides, out_schema, delays_ms=delays_ms, name=name)
 
 
 def spark_schema(request: Request, left: DataFrame, right: DataFrame) -> StructType:

@@ -21,7 +21,7 @@ from watersmeet.join.two_way.config import HOWS, pair_of
 from watersmeet.spark.keys import key_terms
 from watersmeet.spark.labels import labels
 from watersmeet.spark.request import SIDES, By, Request
-from watersmeet.vocabulary import Predicate, Shed, Span, Stream, TimeUnit, parse_span
+from watersmeet.vocabulary import Comparisons, PerBatch, Predicate, Shed, Span, Stream, TimeUnit, parse_span
 from watersmeet.vocabulary.duration import NANOSECONDS
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def asked(
     slice_span: Any,
     skew: Any,
     shed: Shed | None,
+    type_columns: Any,
     streaming: bool,
 ) -> Request:
     """The arguments as a value, or ConfigError or SchemaError naming the first that has no meaning."""
@@ -57,14 +58,16 @@ def asked(
         raise ConfigError(f"how={how!r}: expected one of {', '.join(map(repr, HOWS))}")
     if skew not in (None, "slice"):
         raise ConfigError(f"skew={skew!r}: expected None, or 'slice' to divide hot keys by time")
-    if shed is not None:
-        raise ConfigError(f"shed={shed!r}: shedding on Spark is not in this version; expected None")
+    _check_shed(shed, how)
+    types = (None, None) if type_columns is None else pair_of(type_columns, argument="type")
     times = pair_of(time, argument="time")
     for name in times:
         Stream("left", time=name, time_unit=time_unit)  # checks both
     steps_ns = [_step_ns(side, times[n], n, time_unit) for n, side in enumerate(sides)]
     unit: TimeUnit = "ns" if min(steps_ns) < NANOSECONDS["us"] else "us"
     low, high, rows = _bounds(window, between)
+    if shed is not None and rows is not None:
+        raise ConfigError(f"window={window!r} with shed=: plans go by age; expected a window of time")
     by = _by(on, how, rows is not None, skew)
     shuffles = shuffle_partitions(sides[0])
     buckets = _buckets(partitions, by, shuffles)
@@ -83,11 +86,35 @@ def asked(
         schemas=(_arrow(sides[0]), _arrow(sides[1])),
         by=by,
         labels=labels(buckets, shuffles),
-        width=_width(slice_span, upper - lower, unit, buckets if streaming else 1),
+        width=_width(slice_span, upper - lower, unit, buckets if streaming or shed is not None else 1),
         streaming=streaming,
         shed=shed,
+        types=(types[0], types[1]),
+        waves=-(-buckets // _cores(sides[0])),
         identity=uuid.uuid4().hex,
     )
+
+
+def _check_shed(shed: Any, how: str) -> None:
+    if shed is None:
+        return
+    if not isinstance(shed, Shed):
+        raise ConfigError(f"shed={shed!r}: expected wm.Shed(...), or None to shed nothing")
+    if how != "inner":
+        raise ConfigError(
+            f"how={how!r} with shed=: a row without partner may only have missed it; expected 'inner'"
+        )
+    if not isinstance(shed.budget, PerBatch | Comparisons):
+        raise ConfigError(
+            f"Shed(budget)={shed.budget!r}: on Spark rows come in micro-batches, and nothing follows the wall"
+            " clock; expected wm.per_batch('2s') or wm.comparisons(n)"
+        )
+
+
+def _cores(side: DataFrame) -> int:
+    """How many tasks run at once; one, where the session does not tell (Spark Connect)."""
+    context = getattr(side.sparkSession, "_sc", None)
+    return 1 if context is None else max(1, int(context.defaultParallelism))
 
 
 def shuffle_partitions(side: DataFrame) -> int:

@@ -6,6 +6,7 @@ not fit is built again from there.
 
 from __future__ import annotations
 
+import base64
 import time
 from collections import OrderedDict
 from collections.abc import Iterable
@@ -15,25 +16,17 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from watersmeet.spark.lane import LaneJoin, Times
+from watersmeet.spark import meter
+from watersmeet.spark.counts import counted
+from watersmeet.spark.live import Arrived, Live, in_order
 from watersmeet.spark.pack import instants
-from watersmeet.spark.request import OWNED, Lane, Request, Role
+from watersmeet.spark.request import OWNED, Request, Role
 from watersmeet.spark.segments import Log, Segment, Store
 from watersmeet.vocabulary.duration import NANOSECONDS
 
-__all__ = ["Arrived", "Done", "apply", "forget"]
+__all__ = ["Done", "apply", "forget"]
 
 _FORGOTTEN_AFTER_S: Final = 900.0
-
-
-@dataclass(frozen=True, slots=True)
-class Arrived:
-    """Rows of one side and role, in order of time."""
-
-    side: int
-    role: Role
-    table: pa.Table
-    times: Times
 
 
 @dataclass(slots=True)
@@ -41,77 +34,9 @@ class Done:
     """What a micro-batch gave, and what it took."""
 
     tables: list[pa.Table] = field(default_factory=list)
-    counts: dict[str, int] = field(default_factory=dict)
+    counts: dict[str, float] = field(default_factory=dict)
     timer: int | None = None  # when to look again, in milliseconds; None: not needed
     timer_before: int | None = None  # the one that is set already
-
-
-class Live:
-    """The joins of a bucket, after exactly the batches that `token` ends."""
-
-    def __init__(self, request: Request, disorder: int) -> None:
-        self.request, self.disorder = request, disorder
-        self.lanes = [LaneJoin(request, lane, disorder) for lane in request.lanes]
-        self.token = ""
-        self.used_s = 0.0
-
-    def behind(self, rows: list[Arrived]) -> int:
-        """How far some of these rows come behind their streams: the room that they need."""
-        return max(
-            (
-                join.behind(entry.side, entry.times)
-                for lane, join in self._lanes()
-                for entry in rows
-                if _enters(entry, lane, entry.side)
-            ),
-            default=0,
-        )
-
-    def push(self, rows: list[Arrived]) -> list[pa.Table]:
-        """The results of a batch. Requires: there is room for it."""
-        return [
-            join.push(side, *_merged([entry for entry in rows if _enters(entry, lane, side)]))
-            for lane, join in self._lanes()
-            for side in (0, 1)
-            if any(_enters(entry, lane, side) for entry in rows)
-        ]
-
-    def refill(self, rows: list[Arrived]) -> None:
-        """The same for rows whose results are known already."""
-        for lane, join in self._lanes():
-            for side in (0, 1):
-                entered = [entry for entry in rows if _enters(entry, lane, side)]
-                if entered:
-                    join.refill(side, *_merged(entered))
-
-    def advance(self, watermark: int | None) -> list[pa.Table]:
-        return [] if watermark is None else [out for lane in self.lanes for out in lane.advance(watermark)]
-
-    def comparisons(self) -> int:
-        return sum(way.comparisons for lane in self.lanes for way in lane.metrics.directions)
-
-    def _lanes(self) -> list[tuple[Lane, LaneJoin]]:
-        return list(zip(self.request.lanes, self.lanes, strict=True))
-
-
-def _enters(rows: Arrived, lane: Lane, side: int) -> bool:
-    return rows.side == side and rows.role in lane.roles[side]
-
-
-def _merged(entries: list[Arrived]) -> tuple[pa.Table, Times]:
-    """Rows of one side, in order of time."""
-    if len(entries) == 1:
-        return entries[0].table, entries[0].times
-    times = np.concatenate([entry.times for entry in entries])
-    table = pa.concat_tables([entry.table for entry in entries])
-    return _sorted(table, times)
-
-
-def _sorted(table: pa.Table, times: Times) -> tuple[pa.Table, Times]:
-    if not np.all(times[1:] >= times[:-1]):
-        order = np.argsort(times, kind="stable")
-        times, table = times[order], table.take(pa.array(order))
-    return table.combine_chunks(), times
 
 
 _cache: OrderedDict[tuple[str, int], Live] = OrderedDict()
@@ -133,13 +58,17 @@ def apply(
     watermark: int | None,
 ) -> Done:
     """Join one micro-batch's rows and write the new state. `owner` names the query, for the cache."""
-    began = time.perf_counter()
+    began = meter.clock()
     log = Log(request, store, signature)
     done = Done(timer_before=log.index.timer)
     rows = _ready(request, arrived, watermark, done.counts)
+    finding = meter.clock()
     live = _live(request, log, (owner, label), rows, done.counts)
-    before = live.comparisons()
-    done.tables += live.push(rows)
+    joining = meter.clock()
+    before = live.metrics()
+    budget = None if request.shed is None else meter.Meter(request, log.index.carried)
+    done.tables += live.push(rows) if budget is None else budget.join(live, rows)
+    joined = meter.clock()
     for entry in rows:
         latest = int(entry.times[-1])
         if log.is_needed(entry.side, entry.role, latest, watermark):
@@ -147,18 +76,22 @@ def apply(
     done.tables += live.advance(watermark)
     log.expire(watermark)
     done.timer = _next_look(request, log, watermark)
+    if budget is not None:
+        beside_s = finding - began + meter.clock() - joined
+        budget.note_overhead(sum(len(entry.times) for entry in rows), beside_s)
+        log.index = replace(log.index, carried=budget.carried(live))
     log.index = replace(log.index, timer=done.timer)
     log.commit()
     live.token = log.index.token
     _keep((owner, label), live)
     done.tables = [table for table in done.tables if table.num_rows]
-    done.counts |= {
+    done.counts |= counted(before, live.metrics(), sheds=budget is not None) | {
         "results": sum(table.num_rows for table in done.tables),
-        "comparisons": live.comparisons() - before,
         "state_rows": log.index.rows,
         "state_bytes": log.index.bytes,
         "segments": len(log.index.segments),
-        "join_us": int((time.perf_counter() - began) * 1e6),
+        "find_us": int((joining - finding) * 1e6),
+        "join_us": int((meter.clock() - began - (joining - finding)) * 1e6),
     }
     return done
 
@@ -167,7 +100,7 @@ def _ready(
     request: Request,
     arrived: Iterable[tuple[int, Role, pa.Table]],
     watermark: int | None,
-    counts: dict[str, int],
+    counts: dict[str, float],
 ) -> list[Arrived]:
     """The rows that are not late, one table per side and role, in order of time."""
     lots: dict[tuple[int, Role], list[pa.Table]] = {}
@@ -198,7 +131,7 @@ def _ready(
 
 
 def _live(
-    request: Request, log: Log, key: tuple[str, int], rows: list[Arrived], counts: dict[str, int]
+    request: Request, log: Log, key: tuple[str, int], rows: list[Arrived], counts: dict[str, float]
 ) -> Live:
     """A live join that has seen exactly what the log has, with room for these rows."""
     counts.update(hits=0, catch_ups=0, rebuilds=0)
@@ -211,7 +144,7 @@ def _live(
     return live
 
 
-def _caught_up(live: Live, log: Log, counts: dict[str, int]) -> bool:
+def _caught_up(live: Live, log: Log, counts: dict[str, float]) -> bool:
     """Whether the join is, or could be brought, to the log's end."""
     if live.token == log.index.token:
         counts["hits"] = 1
@@ -224,18 +157,26 @@ def _caught_up(live: Live, log: Log, counts: dict[str, int]) -> bool:
     if live.behind(rows) > live.disorder:
         return False
     live.refill(rows)
-    live.advance(log.index.watermark)
+    _resume(live, log)
     counts["catch_ups"] = 1
     return True
 
 
-def _rebuilt(request: Request, log: Log, counts: dict[str, int]) -> Live:
+def _rebuilt(request: Request, log: Log, counts: dict[str, float]) -> Live:
     """A join made from the log: all rows of a side at once, in order of time."""
     live = Live(request, log.index.disorder)
     live.refill(_read(request, log, log.index.segments))
-    live.advance(log.index.watermark)
+    _resume(live, log)
     counts["rebuilds"] = counts.get("rebuilds", 0) + (1 if log.index.tokens else 0)
     return live
+
+
+def _resume(live: Live, log: Log) -> None:
+    """Bring what a join knows beside its rows to the log's end."""
+    live.advance(log.index.watermark)
+    courses = log.index.carried.get("courses")
+    if courses is not None:
+        live.set_courses([base64.b85decode(course) for course in courses])
 
 
 def _read(request: Request, log: Log, segments: Iterable[Segment]) -> list[Arrived]:
@@ -247,7 +188,7 @@ def _read(request: Request, log: Log, segments: Iterable[Segment]) -> list[Arriv
     for (side, role), tables in sorted(lots.items()):
         table = pa.concat_tables(tables)
         times, _ = instants(request, side, table[request.times[side]])
-        entries.append(Arrived(side, role, *_sorted(table, times)))
+        entries.append(Arrived(side, role, *in_order(table, times)))
     return entries
 
 
@@ -278,4 +219,5 @@ def described(request: Request) -> Any:
     return (
         f"on={request.on}, how={request.how!r}, window={window}, time={request.times},"
         f" partitions={request.partitions} by {request.by}, slice={request.width}"
+        + ("" if request.shed is None else f", shed={request.shed.policy!r}")
     )

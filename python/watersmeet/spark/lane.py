@@ -21,6 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from watersmeet.join import WindowJoin
+from watersmeet.join.metered_join import MeteredJoin
 from watersmeet.spark.request import SIDES, Lane, Request
 from watersmeet.vocabulary import Band, Metrics, Span, Stream
 from watersmeet.vocabulary.duration import NANOSECONDS
@@ -62,14 +63,43 @@ class LaneJoin:
     def push(self, side: int, table: pa.Table, times: Times) -> pa.Table:
         """Join rows in order of time with what is there. Requires: there is room."""
         out = self._join.push(SIDES[side], self._dressed(side, table, times))
-        if len(times):
-            clock = self._clocks[side]
-            self._clocks[side] = int(times[-1]) if clock is None else max(clock, int(times[-1]))
+        self._saw(side, times)
         return out.select(self._names)
 
     def refill(self, side: int, table: pa.Table, times: Times) -> None:
         """The same for rows whose results are known already."""
-        self.push(side, table, times)
+        if self._request.waits:  # whose results have yet to come, or depend on counts
+            self.push(side, table, times)
+            return
+        self._join.refill(SIDES[side], self._dressed(side, table, times))
+        self._saw(side, times)
+
+    def hold(self, side: int, table: pa.Table, times: Times, ticks: Times) -> None:
+        """Take rows that arrive at these ticks of the bucket's clock. Requires: a budget, and room."""
+        self._metered.hold(SIDES[side], self._dressed(side, table, times), arrivals=ticks)
+        self._saw(side, times)
+
+    def drain(self, units_per_s: float) -> pa.Table:
+        """The results of the rows that were held, as many as this speed allows."""
+        return self._metered.drain(units_per_s=units_per_s).select(self._names)
+
+    @property
+    def units(self) -> float:
+        """The work done so far, in units of the budget."""
+        return self._metered.units
+
+    def course(self) -> bytes:
+        """What the join knows but for its rows."""
+        return self._metered.course()
+
+    def set_course(self, course: bytes) -> None:
+        """Go on as the join did that this is from."""
+        self._metered.set_course(course)
+
+    @property
+    def _metered(self) -> MeteredJoin:
+        assert isinstance(self._join, MeteredJoin)
+        return self._join
 
     def advance(self, watermark: int) -> list[pa.Table]:
         """Nothing up to the watermark will come: expires rows, and gives results that waited for it."""
@@ -83,6 +113,11 @@ class LaneJoin:
                 self._clocks[side] = first
             out.append(self._join.advance(name, to=self._promise(side, first)).select(self._names))
         return out
+
+    def _saw(self, side: int, times: Times) -> None:
+        if len(times):
+            clock = self._clocks[side]
+            self._clocks[side] = int(times[-1]) if clock is None else max(clock, int(times[-1]))
 
     def _made(self) -> WindowJoin:
         request, lane, room = self._request, self._lane, self._disorder
@@ -101,11 +136,25 @@ class LaneJoin:
             exact = Band(*_TWICE, lane.upper - lane.lower)
             on = exact if on is None else on & exact
             times, unit = _CLOCKS, request.unit
-        return WindowJoin(
-            *(Stream(name, time=time, time_unit=unit) for name, time in zip(SIDES, times, strict=True)),
+        left, right = (
+            Stream(name, time=time, time_unit=unit, type=kind)
+            for name, time, kind in zip(SIDES, times, request.types, strict=True)
+        )
+        between = (request.span(lane.lower - room), request.span(lane.upper + room))
+        if request.shed is None:
+            return WindowJoin(left, right, on=on, suffix=request.suffix, between=between)
+        schemas = [
+            self._dressed(side, request.schema(side).empty_table(), np.empty(0, np.int64)).schema
+            for side in (0, 1)
+        ]
+        return MeteredJoin(
+            left,
+            right,
             on=on,
+            between=between,
             suffix=request.suffix,
-            between=(request.span(lane.lower - room), request.span(lane.upper + room)),
+            shed=request.shed,
+            schemas=(schemas[0], schemas[1]),
         )
 
     def _dressed(self, side: int, table: pa.Table, times: Times) -> pa.Table:

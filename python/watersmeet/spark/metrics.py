@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from watersmeet.errors import ConfigError
-from watersmeet.spark.operator import COUNTERS, GAUGES
+from watersmeet.spark.counts import COUNTERS, GAUGES, MEASURES, recall_of
 from watersmeet.spark.streaming import OBSERVED
+from watersmeet.vocabulary import Estimate
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
@@ -18,24 +19,32 @@ __all__ = ["JoinMetrics", "metrics"]
 
 @dataclass(frozen=True, slots=True)
 class JoinMetrics:
-    """The counters of one join.
+    """The counters of one join (counts.py lists them); per counter, due = done + shed.
 
     last        of the last micro-batch that it took part in, over all buckets
     total       over all micro-batches that the query still remembers; state is what there is now
-    buckets     of the last micro-batch, by the bucket's label
+    buckets     of the last micro-batch that each bucket took part in, by its label
     batches     how many micro-batches `total` is over
+    recall      the estimated share of the full answer since the query began, with its 95 % interval
+    last_recall the same of the last micro-batch, without an interval
     """
 
-    last: Mapping[str, int]
-    total: Mapping[str, int]
-    buckets: Mapping[int, Mapping[str, int]]
+    last: Mapping[str, float]
+    total: Mapping[str, float]
+    buckets: Mapping[int, Mapping[str, float]]
     batches: int
+    recall: Estimate
+    last_recall: float
 
     @property
     def hit_rate(self) -> float:
         """The share of calls that found their join in the worker, up to date; 1 before there was a call."""
         calls = sum(self.total[name] for name in ("hits", "catch_ups", "rebuilds"))
         return self.total["hits"] / calls if calls else 1.0
+
+    def recall_in(self, label: int) -> Estimate:
+        """The recall of one bucket since the query began."""
+        return _recall(self.buckets[label])
 
 
 def metrics(query: StreamingQuery, name: str = "join") -> JoinMetrics:
@@ -51,18 +60,34 @@ def metrics(query: StreamingQuery, name: str = "join") -> JoinMetrics:
         if f"{OBSERVED}:{name}" in progress.observedMetrics
     ]
     rows = [row for row in rows if row["results"] is not None]
-    last = _counts(rows[-1]) if rows else dict.fromkeys(COUNTERS, 0)
-    total = {
-        counter: last[counter] if counter in GAUGES else sum(row[counter] for row in rows)
-        for counter in COUNTERS
-    }
-    buckets: dict[int, dict[str, int]] = {}
-    for bucket in rows[-1]["buckets"] if rows else ():
-        held = buckets.setdefault(bucket["label"], dict.fromkeys(COUNTERS, 0))
-        for counter in COUNTERS:
-            held[counter] += bucket[counter]
-    return JoinMetrics(last=last, total=total, buckets=buckets, batches=len(rows))
+    buckets: dict[int, Mapping[str, float]] = {}
+    for row in rows:
+        buckets |= _by_bucket(row["buckets"])
+    total = {counter: sum(row[counter] for row in rows) for counter in (*COUNTERS, *MEASURES)}
+    # A bucket that had no rows for a while still has its state.
+    total |= {gauge: sum(bucket[gauge] for bucket in buckets.values()) for gauge in GAUGES}
+    last = dict.fromkeys((*COUNTERS, *MEASURES), 0.0)
+    if rows:
+        last = {counter: rows[-1][counter] for counter in last} | {gauge: total[gauge] for gauge in GAUGES}
+    return JoinMetrics(
+        last=last,
+        total=total,
+        buckets=buckets,
+        batches=len(rows),
+        recall=_recall(total),
+        last_recall=float(rows[-1]["recall"]) if rows else 1.0,
+    )
 
 
-def _counts(row: Any) -> dict[str, int]:
-    return {counter: int(row[counter]) for counter in COUNTERS}
+def _by_bucket(reports: Iterable[Any]) -> dict[int, dict[str, float]]:
+    """What each bucket reported in a micro-batch; one that was called twice reported twice."""
+    out: dict[int, dict[str, float]] = {}
+    for report in reports:
+        held = out.setdefault(report["label"], dict.fromkeys((*COUNTERS, *MEASURES), 0.0))
+        for counter in held:
+            held[counter] += report[counter]
+    return out
+
+
+def _recall(counts: Mapping[str, float]) -> Estimate:
+    return recall_of(found=counts["found"], missed=counts["missed"], variance=counts["missed_variance"])

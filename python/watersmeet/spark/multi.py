@@ -5,6 +5,10 @@ for every stream, where T is the latest time. A stage therefore carries two numb
 combination: its latest time, and its deadline, the earliest of time + window over its rows. Two parts fit if
 each one's latest time is within the other's deadline; the binary join runs in a window that no fitting pair
 exceeds, and what does not fit is filtered out.
+
+On streams the stages are stateful operators, one above the other. A result of a stage has a row that came in
+this micro-batch, so that its latest time is above the watermark: it is as punctual as that row, and Spark's
+watermark for the stage holds for the next one too.
 """
 
 from __future__ import annotations
@@ -18,8 +22,11 @@ from pyspark.sql import functions as F  # noqa: N812  # as every Spark program c
 from pyspark.sql.types import TimestampNTZType, TimestampType
 
 from watersmeet.errors import ConfigError, SchemaError
-from watersmeet.spark.api import join
+from watersmeet.spark.api import planned
+from watersmeet.spark.asking import asked
+from watersmeet.spark.watermarks import delay_of, without_watermark
 from watersmeet.vocabulary import Predicate, Span, Stream, Where
+from watersmeet.vocabulary.duration import NANOSECONDS
 from watersmeet.vocabulary.predicate import Cosine, Dot, Equal
 
 if TYPE_CHECKING:
@@ -41,6 +48,34 @@ class _Part:
     frame: DataFrame
     streams: tuple[str, ...]
     widest_us: int  # the longest window among its streams
+    delay_ms: int | None = None  # of a stream; None: of a batch, or of what another stage gives
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What all stages have in common."""
+
+    streams: Mapping[str, tuple[Stream, DataFrame]]
+    on: Mapping[tuple[str, str], Predicate]
+    partitions: int | None
+    name: str
+    streaming: bool
+
+
+class _OfStreams:
+    """A user's function, shown the columns of its own two streams under their own names."""
+
+    def __init__(self, function: Any, first: str, second: str) -> None:
+        self._function, self._first, self._second = function, first, second
+
+    def __call__(self, first: Any, second: Any) -> Any:
+        return self._function(_columns_of(self._first, first), _columns_of(self._second, second))
+
+
+def _columns_of(stream: str, block: Any) -> Any:
+    prefix = f"{stream}."
+    names = [name for name in block.column_names if name.startswith(prefix)]
+    return block.select(names).rename_columns([name.removeprefix(prefix) for name in names])
 
 
 def multi_join(
@@ -49,12 +84,15 @@ def multi_join(
     on: Mapping[tuple[str, str], Predicate],
     tree: Any = None,
     partitions: int | None = None,
+    name: str = "join",
 ) -> DataFrame:
-    """Join several batch DataFrames; columns come out as "<stream>.<column>".
+    """Join several batch or several streaming DataFrames; columns come out as "<stream>.<column>".
 
-    inputs   (wm.Stream(name, time=..., window=...), DataFrame) for each stream
+    inputs   (wm.Stream(name, time=..., window=...), DataFrame) for each stream; a stream is late as its
+             watermark says, or as Stream(lateness=...) does
     on       predicates by pair of streams; pairs without one meet on time alone
     tree     who is joined with whom, as nested pairs of names; None: each with all before it
+    name     streams: the counters of a stage are observed as "watersmeet:<name>:<stream>+<stream>..."
     """
     streams = {stream.name: (stream, frame) for stream, frame in inputs}
     if len(streams) != len(inputs) or len(inputs) < 2:
@@ -64,30 +102,43 @@ def multi_join(
         raise ConfigError(f"tree={tree!r}: expected each of {', '.join(map(repr, streams))} once, in pairs")
     for pair, predicate in on.items():
         _check_pair(pair, predicate, streams)
-    for stream, frame in inputs:
-        if frame.isStreaming:
-            raise ConfigError(
-                f"stream {stream.name!r} is a streaming DataFrame: multi_join takes batch DataFrames in this"
-                " version; write join()'s result to a table and join that table as a stream"
-            )
-    whole = _joined(shape, streams, on, partitions)
-    return whole.frame.drop(_LATEST, _DEADLINE)
+    kinds = {stream.name: bool(frame.isStreaming) for stream, frame in inputs}
+    if len(set(kinds.values())) > 1:
+        live, still = ([n for n, is_live in kinds.items() if is_live == kind] for kind in (True, False))
+        raise ConfigError(
+            f"{', '.join(map(repr, live))} are streams and {', '.join(map(repr, still))} are not: expected"
+            " all streaming or all batch DataFrames"
+        )
+    common = _Asked(streams, on, partitions, name, streaming=any(kinds.values()))
+    return _joined(shape, common).frame.drop(_LATEST, _DEADLINE)
 
 
-def _joined(
-    shape: Any, streams: Any, on: Mapping[tuple[str, str], Predicate], partitions: int | None
-) -> _Part:
+def _joined(shape: Any, common: _Asked) -> _Part:
     if isinstance(shape, str):
-        return _leaf(*streams[shape])
-    left, right = (_joined(part, streams, on, partitions) for part in shape)
-    both = join(
-        left.frame,
-        right.frame,
-        on=_between(left, right, on),
+        return _leaf(*common.streams[shape], streaming=common.streaming)
+    left, right = (_joined(part, common) for part in shape)
+    streams = left.streams + right.streams
+    request = asked(
+        (left.frame, right.frame),
+        on=_between(left, right, common.on),
+        window=None,
         between=(Span(nanoseconds=-right.widest_us * 1000), Span(nanoseconds=left.widest_us * 1000)),
         time=_LATEST,
+        how="inner",
         suffix=_RIGHT,
-        partitions=partitions,
+        time_unit="us",
+        partitions=common.partitions,
+        slice_span=None,
+        skew=None,
+        shed=None,
+        type_columns=None,
+        streaming=common.streaming,
+    )
+    both = planned(
+        request,
+        (left.frame, right.frame),
+        delays_ms=(left.delay_ms, right.delay_ms) if common.streaming else None,
+        name=f"{common.name}:{'+'.join(streams)}",
     )
     latest, deadline = (F.col(name) for name in (_LATEST, _DEADLINE))
     other_latest, other_deadline = (F.col(name + _RIGHT) for name in (_LATEST, _DEADLINE))
@@ -97,10 +148,10 @@ def _joined(
         .withColumn(_DEADLINE, F.least(deadline, other_deadline))
         .drop(_LATEST + _RIGHT, _DEADLINE + _RIGHT)
     )
-    return _Part(frame, left.streams + right.streams, max(left.widest_us, right.widest_us))
+    return _Part(frame, streams, max(left.widest_us, right.widest_us))
 
 
-def _leaf(stream: Stream, frame: DataFrame) -> _Part:
+def _leaf(stream: Stream, frame: DataFrame, *, streaming: bool) -> _Part:
     window = stream.window
     if window is None or not window.is_time:
         raise ConfigError(f"Stream {stream.name!r}: expected a window of time, such as '10s'")
@@ -113,10 +164,25 @@ def _leaf(stream: Stream, frame: DataFrame) -> _Part:
             " expected timestamp or timestamp_ntz"
         )
     width = window.in_unit("us")
+    delay = None
+    if streaming:
+        delay = _delay_ms(stream, frame)
+        frame = without_watermark(frame, f"stream {stream.name!r}")
     named = frame.select(*(F.col(f"`{c}`").alias(f"{stream.name}.{c}") for c in frame.columns))
     time = F.unix_micros(F.col(f"`{stream.name}.{stream.time}`").cast("timestamp"))
     timed = named.withColumn(_LATEST, time).withColumn(_DEADLINE, time + F.lit(width))
-    return _Part(timed, (stream.name,), width)
+    return _Part(timed, (stream.name,), width, delay)
+
+
+def _delay_ms(stream: Stream, frame: DataFrame) -> int:
+    if stream.lateness is None:
+        return delay_of(frame, stream.time, f"stream {stream.name!r}")
+    if not isinstance(stream.lateness, Span):
+        raise ConfigError(
+            f"Stream {stream.name!r}: lateness={stream.lateness!r} is not for Spark, whose watermark has a"
+            " fixed delay; expected a span of time"
+        )
+    return -(-stream.lateness.amount // NANOSECONDS["ms"])
 
 
 def _between(left: _Part, right: _Part, on: Mapping[tuple[str, str], Predicate]) -> Predicate | None:
@@ -133,6 +199,9 @@ def _between(left: _Part, right: _Part, on: Mapping[tuple[str, str], Predicate])
 
 def _renamed(leaf: Predicate, left: str, right: str) -> Predicate:
     value: Any = leaf
+    if isinstance(leaf, Where):
+        first, second = (right, left) if leaf.swapped else (left, right)
+        return Where(_OfStreams(leaf.fn, first, second), swapped=leaf.swapped)
     if isinstance(leaf, Equal):
         return Equal(
             tuple(f"{left}.{name}" for name in leaf.left), tuple(f"{right}.{name}" for name in leaf.right)
@@ -157,10 +226,6 @@ def _check_pair(pair: Any, predicate: Any, streams: Mapping[str, Any]) -> None:
         raise ConfigError(f"on[{pair!r}]: expected a pair of {', '.join(map(repr, streams))}")
     if not isinstance(predicate, Predicate):
         raise ConfigError(f"on[{pair!r}]={predicate!r}: expected a predicate such as wm.equal('key')")
-    if any(isinstance(leaf, Where) for leaf in predicate.leaves):
-        raise ConfigError(
-            f"on[{pair!r}]={predicate}: a function of your own is not in this version of multi_join"
-        )
 
 
 def _chain(names: list[str]) -> Any:

@@ -10,28 +10,20 @@ import pyarrow as pa
 
 from watersmeet.spark.blobs import from_blob, pieces, to_blob
 from watersmeet.spark.bucket import Done, apply, described
+from watersmeet.spark.counts import COUNTERS, GAUGES, MEASURES
 from watersmeet.spark.request import Request
 from watersmeet.vocabulary.duration import NANOSECONDS
 
-__all__ = ["COUNTERS", "GAUGES", "RESULT_DDL", "Operator"]
+__all__ = ["RESULT_DDL", "Operator"]
 
-COUNTERS: Final = (
-    "left_rows",
-    "right_rows",
-    "bad_rows",
-    "late_rows",
-    "results",
-    "comparisons",
-    "hits",
-    "catch_ups",
-    "rebuilds",
-    "state_rows",
-    "state_bytes",
-    "segments",
-    "join_us",
+RESULT_DDL: Final = ", ".join(
+    (
+        "label int",
+        "data binary",
+        *(f"{name} long" for name in COUNTERS),
+        *(f"{name} double" for name in MEASURES),
+    )
 )
-RESULT_DDL: Final = "label int, data binary, " + ", ".join(f"{name} long" for name in COUNTERS)
-GAUGES: Final = ("state_rows", "state_bytes", "segments")
 _MOST_BYTES: Final = 1 << 23  # of a blob of results
 
 
@@ -71,7 +63,7 @@ class Operator:
         self._request, self._handle = request, handle
         self._store = SparkStore(handle)
         self._signature = described(request)
-        self._reported: dict[int, dict[str, int]] = {}
+        self._reported: dict[int, dict[str, float]] = {}
 
     def rows(self, label: int, frames: Iterable[pd.DataFrame], clock: Any) -> Iterator[pd.DataFrame]:
         """A micro-batch with rows for this bucket."""
@@ -118,7 +110,7 @@ class Operator:
         if done.timer is not None:
             self._handle.registerTimer(done.timer)
 
-    def _count_once(self, label: int, counts: dict[str, int]) -> None:
+    def _count_once(self, label: int, counts: dict[str, float]) -> None:
         """State is what there is, and Spark adds up: a second call in one batch reports the change only."""
         now = {name: counts[name] for name in GAUGES}
         for name, before in self._reported.get(label, {}).items():
@@ -144,7 +136,7 @@ def _frame(label: int, done: Done, bad: int) -> pd.DataFrame:
     rows = max(1, len(blobs))
     counts = done.counts | {"bad_rows": bad}
     columns: dict[str, Any] = {"label": [label] * rows, "data": blobs or [None]}
-    for name in COUNTERS:
-        # The other rows have none: null, which sums leave out.
-        columns[name] = pd.array([counts.get(name, 0), *[None] * (rows - 1)], dtype="Int64")
+    for names, kind in ((COUNTERS, "Int64"), (MEASURES, "Float64")):
+        for name in names:  # the other rows have none: null, which sums leave out
+            columns[name] = pd.array([counts.get(name, 0), *[None] * (rows - 1)], dtype=kind)
     return pd.DataFrame(columns).astype({"label": "int32"})

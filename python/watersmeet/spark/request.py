@@ -8,7 +8,9 @@ from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
 
+from watersmeet.errors import SchemaError
 from watersmeet.join import WindowJoin
+from watersmeet.join.metered_join import MeteredJoin
 from watersmeet.vocabulary import Predicate, Shed, Span, Stream, TimeUnit
 from watersmeet.vocabulary.duration import NANOSECONDS
 
@@ -51,6 +53,11 @@ class Request:
     width: int  # of a slice
     streaming: bool
     shed: Shed | None = None
+    types: tuple[str | None, str | None] = (
+        None,
+        None,
+    )  # columns for Shed.utility
+    waves: int = 1  # how often a core has a bucket's turn in a micro-batch
     identity: str = ""
 
     @property
@@ -72,9 +79,10 @@ class Request:
     def shares_probes(self) -> bool:
         """Whether rows are kept by one owner and visit the others.
 
-        [PSP] Zero-copy slices; only inner streams: an outer row must see all its partners in one place.
+        [PSP] Zero-copy slices; only inner joins: an outer row must see all its partners in one place. A batch
+        is not divided so unless it has a budget, which this spreads evenly over time.
         """
-        return self.by == "slice" and self.streaming and self.how == "inner"
+        return self.by == "slice" and self.how == "inner" and (self.streaming or self.shed is not None)
 
     @property
     def waits(self) -> bool:
@@ -122,6 +130,8 @@ class Request:
 
     def output_schema(self) -> pa.Schema:
         """The columns of the result, by the join itself; SchemaError where the inputs do not fit it."""
+        if self.shed is not None:  # the policy must go with the predicate, too
+            return self._metered_schema()
         windows = self.rows_windows or (None, None)
         join = WindowJoin(
             *(
@@ -138,3 +148,23 @@ class Request:
             out = join.push(name, self.schema(side).empty_table())
         assert out is not None
         return out.schema
+
+    def _metered_schema(self) -> pa.Schema:
+        assert self.shed is not None
+        left, right = (
+            Stream(name, time=time, time_unit=self.time_unit, type=kind)
+            for name, time, kind in zip(SIDES, self.times, self.types, strict=True)
+        )
+        for side, kind in enumerate(self.types):
+            if kind is not None and kind not in self.schema(side).names:
+                raise SchemaError(f"stream {SIDES[side]!r}: type={kind!r} is no column of it")
+        join = MeteredJoin(
+            left,
+            right,
+            on=self.on,
+            between=(self.span(self.lower), self.span(self.upper)),
+            suffix=self.suffix,
+            shed=self.shed,
+            schemas=(self.schema(0), self.schema(1)),
+        )
+        return join.finish().schema

@@ -17,7 +17,7 @@ from watersmeet.vocabulary.duration import NANOSECONDS
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["delays", "without_watermark"]
+__all__ = ["delay_of", "delays", "without_watermark"]
 
 _DELAY: Final = "spark.watermarkDelayMs"
 _WATERMARK: Final = "EventTimeWatermark"
@@ -35,14 +35,19 @@ def delays(
         return whole, whole
     out = []
     for name, side, time in zip(SIDES, sides, times, strict=True):
-        known = side.schema[time].metadata.get(_DELAY)
-        if known is None:
-            raise ConfigError(
-                f"{name}: the time column {time!r} of a stream needs a watermark, or its state would grow"
-                f" without end; call {name}.withWatermark({time!r}, '10 seconds') before, or give lateness="
-            )
-        out.append(int(known))
+        out.append(delay_of(side, time, name))
     return out[0], out[1]
+
+
+def delay_of(side: DataFrame, time: str, name: str) -> int:
+    """How late a stream's rows may be by its own watermark, in milliseconds."""
+    known = side.schema[time].metadata.get(_DELAY)
+    if known is None:
+        raise ConfigError(
+            f"{name}: the time column {time!r} of a stream needs a watermark, or its state would grow"
+            f" without end; call {name}.withWatermark({time!r}, '10 seconds') before, or give lateness="
+        )
+    return int(known)
 
 
 def without_watermark(side: DataFrame, name: str) -> DataFrame:

@@ -37,7 +37,7 @@ from watersmeet.vocabulary.predicate_functions import (
 from watersmeet.vocabulary.shed import Budget, Comparisons, PerBatch, Shed, comparisons, per_batch
 from watersmeet.vocabulary.statistics import DirectionStatistics, Estimate, Metrics, StreamStatistics
 from watersmeet.vocabulary.stream import Lateness, Stream
-from watersmeet.vocabulary.waiting import ChoiceMade, ResponseTimes
+from watersmeet.vocabulary.waiting import ChoiceMade, ResponseTimes, why_waiting
 
 __all__ = [
     "AdaptiveOrder",
@@ -87,4 +87,5 @@ __all__ = [
     "subset",
     "superset",
     "where",
+    "why_waiting",
 ]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from watersmeet.vocabulary.statistics import Metrics, StreamStatistics
+    from watersmeet.vocabulary.statistics import StreamStatistics
 
-__all__ = ["ChoiceMade", "ResponseTimes", "why_waiting"]
+__all__ = ["ChoiceMade", "ResponseTimes", "WaitingMetrics", "why_waiting"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,39 @@ class ChoiceMade:
         return f"{self.at_s:.3f} s: {self.what} ({self.why})"
 
 
-def why_waiting(metrics: Metrics) -> str:
+class WaitingMetrics(Protocol):
+    """The metrics of a join, of whatever kind, as far as they are about waiting."""
+
+    @property
+    def results(self) -> int:
+        """Results given so far."""
+
+    @property
+    def streams(self) -> Sequence[StreamStatistics]:
+        """What each stream has seen."""
+
+    @property
+    def held_results(self) -> int:
+        """Results found and kept back."""
+
+    @property
+    def order(self) -> str | None:
+        """How results are put in order."""
+
+    @property
+    def blocked_by(self) -> str | None:
+        """The stream for which something waits."""
+
+    @property
+    def blocked_for_s(self) -> float:
+        """For how long."""
+
+    @property
+    def decisions(self) -> Sequence[object]:
+        """What the join decided by itself."""
+
+
+def why_waiting(metrics: WaitingMetrics) -> str:
     """What waits in a join, for whom, and what would let it go."""
     pending = sum(stream.pending_rows for stream in metrics.streams)
     what = [_counted(metrics.held_results, "result")] if metrics.held_results else []
@@ -57,7 +90,7 @@ def why_waiting(metrics: Metrics) -> str:
     if metrics.blocked_by is None:
         return f"{waiting}."
     lines = [f"{waiting} for stream {metrics.blocked_by!r}{_since(metrics.blocked_for_s)}."]
-    blocker = metrics.stream(metrics.blocked_by)
+    blocker = next(stream for stream in metrics.streams if stream.name == metrics.blocked_by)
     lines.append(_place(blocker))
     if metrics.held_results:
         lines.append(
@@ -69,7 +102,7 @@ def why_waiting(metrics: Metrics) -> str:
     return " ".join(lines)
 
 
-def _nothing_waits(metrics: Metrics) -> str:
+def _nothing_waits(metrics: WaitingMetrics) -> str:
     if metrics.results or any(stream.rows for stream in metrics.streams):
         return (
             "Nothing waits: every result found so far is out."

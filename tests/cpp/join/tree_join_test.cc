@@ -1,12 +1,12 @@
-// The tree of joins without Python: random streams and trees against every combination looked at one by one; changes
-// that are rolled back, trees that are changed, allowances.
+// The tree of joins without Python: random streams and trees against every combination looked at one by one;
+// changes that are rolled back, trees that are changed, allowances.
 #include "watersmeet/join/tree_join.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <random>
 #include <optional>
+#include <random>
 #include <set>
 #include <string>
 #include <tuple>
@@ -72,8 +72,8 @@ struct Scene {
   return scene;
 }
 
-[[nodiscard]] bool alive(const TreeStream& stream, const std::vector<Row>& rows, const std::vector<Seq>& seen, Seq row,
-                         Timestamp ts) {
+[[nodiscard]] bool alive(const TreeStream& stream, const std::vector<Row>& rows, const std::vector<Seq>& seen,
+                         Seq row, Timestamp ts) {
   const Timestamp age = ts - rows[row].ts;
   if (stream.freshness.has_value() && age > *stream.freshness) return false;
   if (!stream.window_rows.has_value()) return Wide{age} <= stream.window;
@@ -98,7 +98,8 @@ void combine(const Scene& scene, const std::vector<std::vector<Seq>>& choices, C
 [[nodiscard]] std::set<Combination> expected(const Scene& scene) {
   std::vector<std::tuple<Timestamp, std::size_t, Seq>> order;
   for (std::size_t stream = 0; stream < scene.rows.size(); ++stream) {
-    for (Seq row = 0; row < scene.rows[stream].size(); ++row) order.emplace_back(scene.rows[stream][row].ts, stream, row);
+    for (Seq row = 0; row < scene.rows[stream].size(); ++row)
+      order.emplace_back(scene.rows[stream][row].ts, stream, row);
   }
   std::sort(order.begin(), order.end());
   std::vector<std::vector<Seq>> seen(scene.rows.size());
@@ -135,7 +136,8 @@ class Player {
     std::vector<std::size_t> next(scene_.rows.size(), 0);
     for (std::size_t left = total(); left > 0;) {
       const std::size_t stream = random_() % next.size();
-      const std::size_t count = std::min<std::size_t>(random_() % 7, scene_.rows[stream].size() - next[stream]);
+      const std::size_t count =
+          std::min<std::size_t>(random_() % 7, scene_.rows[stream].size() - next[stream]);
       if (switching && random_() % 5 == 0) join_.set_synchronised(random_() % 2 == 0);
       if (undo && random_() % 3 == 0) {
         push(stream, next[stream], count);
@@ -147,7 +149,8 @@ class Player {
       left -= count;
       if (change_trees && random_() % 4 == 0) join_.set_tree(draw_tree(next.size(), random_), nullptr);
     }
-    join_.begin_finish();
+    join_.begin();
+    join_.finish();
     while (join_.process_slice(std::nullopt, nullptr)) {
     }
     take();
@@ -171,7 +174,8 @@ class Player {
     batch.add(times);
     if (stream > 0) batch.add(keys);
     if (stream + 1 < scene_.rows.size()) batch.add(keys);
-    join_.begin_push(stream, batch.schema(), batch.array());
+    join_.begin();
+    join_.push(stream, batch.schema(), batch.array());
     while (join_.process_slice(std::nullopt, nullptr)) {
     }
   }
@@ -201,7 +205,8 @@ class Player {
 
 void expect_exact(const Scene& scene, std::vector<Combination> found, unsigned seed) {
   std::sort(found.begin(), found.end());
-  ASSERT_TRUE(std::adjacent_find(found.begin(), found.end()) == found.end()) << "seed " << seed << ": repeated";
+  ASSERT_TRUE(std::adjacent_find(found.begin(), found.end()) == found.end())
+      << "seed " << seed << ": repeated";
   const auto answer = expected(scene);
   ASSERT_EQ(found, std::vector<Combination>(answer.begin(), answer.end())) << "seed " << seed;
 }
@@ -252,9 +257,10 @@ TEST(TreeJoin, WithAllowancesTheResultIsPartOfTheAnswerAndProbesKeepToThem) {
     for (const Combination& combination : found) ASSERT_TRUE(answer.contains(combination)) << "seed " << seed;
     ASSERT_EQ(std::set<Combination>(found.begin(), found.end()).size(), found.size());
     for (const auto& joint : player.join().joints()) {
-      for (const HalfJoinCounts& counts : joint->counts) {
-        ASSERT_LE(counts.probes, counts.rows);
-        ASSERT_LE(static_cast<double>(counts.probes), 0.75 * (60.0 / 4 + 1) + 8);
+      for (const HalfJoin& half : joint->halves) {
+        ASSERT_LE(half.counts.looks, half.counts.rows);
+        ASSERT_EQ(half.counts.cells, kCells * half.counts.looks);
+        ASSERT_LE(static_cast<double>(half.counts.looks), 0.75 * (60.0 / 4 + 1) + 8);
       }
     }
   }

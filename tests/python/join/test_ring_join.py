@@ -257,7 +257,7 @@ def test_closed_join_refuses_calls() -> None:
         ({"streams": "AB"}, "list of wm.Stream"),
         ({"streams": [stream("A"), "B"]}, "'B'"),
         ({"streams": [stream("A"), wm.Stream("B", time="ts")]}, "window is missing"),
-        ({"streams": [stream("A"), wm.Stream("B", time="ts", window=1, lateness="1s")]}, "lateness"),
+        ({"streams": [stream("A"), wm.Stream("B", time="ts", window=1, freshness="1s")]}, "freshness"),
         ({"on": {("A", "D"): wm.equal("k")}}, "'D'"),
         ({"on": {("A", "B"): 3}}, r"on\[\('A', 'B'\)\]=3"),
         ({"on": wm.equal("k")}, "say which pair"),

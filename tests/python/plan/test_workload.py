@@ -128,7 +128,7 @@ def test_withdrawing_finds_what_a_general_optimiser_finds_from_many_starts() -> 
         budget = rng.uniform(0.2, 0.6) * saturation(work.plan(tree)).budget
         probes = withdraw(work, tree, budget)
         own = flow(settle(work, work.plan(tree), probes), probes).throughput
-        model = _Model(work, tree)
+        model = _Model.living(work, tree)
         for _ in range(6):
             found = minimize(
                 lambda shares, model=model, own=own: -model.at(list(shares)).throughput / own,

@@ -65,6 +65,11 @@ class PayloadStore:
         return self._head
 
     @property
+    def end(self) -> int:
+        """The number that the next row gets."""
+        return self._end
+
+    @property
     def bytes(self) -> int:
         """Memory held for these rows."""
         held = 0 if self._fixed is None else self._fixed.bytes

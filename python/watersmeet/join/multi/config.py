@@ -29,6 +29,7 @@ __all__ = ["Analysis", "MultiConfig", "Pair", "checked_multi_config"]
 
 Analysis: TypeAlias = Literal["thread", "inline"]
 _MOST_STREAMS: Final = 8
+_MOST_ROWS: Final = 1 << 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,15 @@ class MultiConfig:
     explore: float
     analysis: Analysis
     output: Output = "columns"
+    states: Mapping[str, int] | None = None
+    cells: bool = True
+
+    @property
+    def uses_cells(self) -> bool:
+        """Whether probes may look at the best cells of a state; the published policies know whole probes
+        only.
+        """
+        return self.cells and self.policy == "jaqpot" and self.budget is not None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -91,6 +101,8 @@ def checked_multi_config(
     explore: object,
     analysis: object,
     output: object = "columns",
+    states: object = None,
+    cells: object = True,
 ) -> MultiConfig:
     """The arguments as a value, or ConfigError naming the first that has no meaning."""
     given = _streams(streams)
@@ -119,6 +131,8 @@ def checked_multi_config(
         explore=_share(explore),
         analysis=analysis,
         output=output,
+        states=_states(states, parsed, free=free),
+        cells=_flag(cells),
     )
 
 
@@ -206,6 +220,31 @@ def _first_tree(names: tuple[str, ...], pairs: tuple[Pair, ...]) -> Tree:
         tree = (tree, names[following])
         joined.add(following)
     return parse_tree(tree)
+
+
+def _states(value: object, tree: Tree, *, free: bool) -> Mapping[str, int] | None:
+    if value is None:
+        return None
+    if free:
+        raise ConfigError("states: needs a tree of its own; expected tree=... as nested pairs of names")
+    if not isinstance(value, Mapping):
+        raise ConfigError(f"states={value!r}: expected a mapping from joins to rows, such as {{'A+B': 200}}")
+    wanted = tree.susceptible
+    if set(value) != set(wanted):
+        listed = ", ".join(map(repr, wanted)) or "none, two streams have no state between joins"
+        raise ConfigError(
+            f"states={dict(value)!r}: expected the rows of {listed}, as the tree {tree} has them"
+        )
+    for name, rows in value.items():
+        if isinstance(rows, bool) or not isinstance(rows, int) or not 1 <= rows <= _MOST_ROWS:
+            raise ConfigError(f"states[{name!r}]={rows!r}: expected a number of rows, at least 1")
+    return {name: value[name] for name in wanted}
+
+
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise ConfigError(f"cells={value!r}: expected True or False")
+    return value
 
 
 def _budget(value: object) -> float | None:

@@ -1,72 +1,97 @@
 """The budget of a tree of joins at run time: monitor, analyse, actuate ([JAQPOT] 4.4).
 
 Monitoring and actuation happen between rows, at the ends of monitoring periods of stream time; analysis runs
-in a thread of its own, so that it never holds up the data, and its decision is taken at the next such end.
-With analysis="inline" it is taken at once: everything is then a function of the input.
+in a thread of its own, so that it never holds up the data: its decision is taken before the next push that
+comes after it. With analysis="inline" it is taken at once: everything is then a function of the input.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from watersmeet.control.decision import CellCounts
 from watersmeet.join.multi.config import MultiConfig
+from watersmeet.join.multi.core import tree_inputs
+from watersmeet.join.multi.monitor import (
+    CELLS,
+    Reading,
+    cells_since,
+    curves_of,
+    faded_cells,
+    observed,
+    read_core,
+)
 from watersmeet.plan import (
+    EVEN,
     Allocation,
     Decision,
+    Drift,
     Period,
+    Plan,
     Tree,
     Workload,
+    analyse,
+    analyse_tree,
     analyse_workload,
     blended,
+    drifted,
     flow,
     from_counts,
+    measured_plan,
     measured_workload,
-    prefer_tree,
     settle,
 )
 from watersmeet.vocabulary.duration import NANOSECONDS
 
-__all__ = ["Control", "ControlState"]
+__all__ = ["Believed", "Control", "ControlState"]
 
 _MOST_DECISIONS: Final = 1000
 _MEMORY: Final = 0.3  # weight of what was measured before the last period
-Counts = Mapping[str, Mapping[str, float]]
+_DRIFT_MEMORY: Final = 0.85  # the half-way joins of one join differ less, and need more still
+_CELL_MEMORY: Final = 0.7  # cells need more matches than half-way joins do
+_LEARNING: Final = 0.04  # of an allowance that goes to single cells: whole probes, to know the others
+_EAGER: Final = 1.05  # rows come in bursts: what some of them leave over is to be spent by others
+Believed = Workload | Plan  # a plan where the states between joins are counted
 
 
 @dataclass(frozen=True, slots=True)
 class ControlState:
     """What the control knows; replaced as a whole, so that a failed push can put the old one back.
 
-    `workload` is the last measurement, `analysed` the one behind the allocation in force. `next_tree` comes
+    `believed` is the last measurement, `analysed` the one behind the allocation in force. `next_tree` comes
     into force between two pushes.
     """
 
     tree: Tree
     allocation: Allocation | None
     period: int | None = None
-    counts: Counts | None = None  # at the end of the last period
+    reading: Reading | None = None  # at the end of the last period
     averaged: Period | None = None  # the counts of the last periods, older ones with less weight
-    workload: Workload | None = None
-    analysed: Workload | None = None
+    cells: Mapping[str, CellCounts] = field(default_factory=dict)  # the same of the cells
+    drift: Drift = field(default_factory=Drift)
+    believed: Believed | None = None
+    analysed: Believed | None = None
     measured: float = 0.0  # results per second in the last period
     decisions: tuple[Decision, ...] = ()
     next_tree: Tree | None = None
 
 
 class Control:
-    """Watches one core, and sets its allowances and its tree."""
+    """Watches one core, and sets its allowances, its cells and its tree."""
 
     def __init__(self, config: MultiConfig, unit_ns: int, core: Any) -> None:
         self._config = config
         self._unit_ns = unit_ns
         self._core = core
         self._span = max(1, config.monitor.amount // unit_ns)
-        self._seen = dict.fromkeys(config.names, 0.0)
-        self._pending: Future[Decision] | None = None
+        self._pending: Future[tuple[Decision, Believed]] | None = None
         self._thread: ThreadPoolExecutor | None = None
+        self._freshness = {
+            stream.name: stream.freshness.seconds for stream in config.streams if stream.freshness is not None
+        }
         self.state = ControlState(config.tree, self._equal(config.tree))
         self._set_allowances()
 
@@ -79,120 +104,155 @@ class Control:
             self.state = replace(self.state, period=period)
             self._core.process((period + 1) * self._span, keep)
 
-    def change_tree(self) -> None:
-        """Bring the next tree into force, if there is one. Between two pushes."""
+    def before_change(self, keep: Any) -> None:
+        """Bring into force what was decided in the meantime. Between two pushes."""
+        if self._pending is not None and self._pending.done():
+            self._take(*self._pending.result())
+            self._pending = None
         tree = self.state.next_tree
         if tree is None:
             return
-        from watersmeet.join.multi.core import tree_inputs
-
-        self._core.set_tree(tree_inputs(tree, self._config.names))
-        self.state = replace(self.state, tree=tree, next_tree=None, counts=None, averaged=None)
+        try:
+            self._core.set_tree(tree_inputs(tree, self._config.names), keep)
+        except Exception as error:  # a user's function, asked about other pairs than ever before
+            problem = f"tree {tree} could not be made, {self.state.tree} stays: {error}"
+            last = replace(self.state.decisions[-1], problem=problem, tree=self.state.tree)
+            self.state = replace(
+                self.state, next_tree=None, decisions=(*self.state.decisions[:-1], last), reading=None
+            )
+        else:
+            self.state = replace(
+                self.state, tree=tree, next_tree=None, reading=None, averaged=None, cells={}, drift=Drift()
+            )
         self._set_allowances()
+
+    def resume(self, state: ControlState) -> None:
+        """Go on from a state that was saved with the core's."""
+        self.state = state
 
     def close(self) -> None:
         """End the thread."""
         if self._thread is not None:
             self._thread.shutdown(wait=True, cancel_futures=True)
+            if self._pending is not None and self._pending.done() and not self._pending.cancelled():
+                self._take(*self._pending.result())
+            self._pending = None
+
+    def plan(self) -> Plan | None:
+        """The tree with the last measurement, its states as the allowances in force fill them."""
+        state = self.state
+        if state.believed is None or isinstance(state.believed, Plan):
+            return state.believed
+        plan = state.believed.plan(state.tree)
+        return plan if state.allocation is None else settle(state.believed, plan, self.allowances())
 
     def predicted(self) -> float | None:
         """Results per second that the allowances in force give, by the last measurement."""
-        state = self.state
-        if state.workload is None or state.allocation is None:
+        plan = self.plan()
+        if plan is None or self.state.allocation is None:
             return None
-        allowances = self._allowances(state.allocation)
-        plan = settle(state.workload, state.workload.plan(state.tree), allowances)
-        return flow(plan, allowances).throughput
+        return flow(plan, self.allowances()).throughput
 
     @property
     def budget(self) -> float:
         """What is planned with: the budget but for the share that goes into exploring."""
         return (self._config.budget or 0.0) * (1.0 - self._config.explore)
 
+    def allowances(self) -> dict[str, float]:
+        """Per half-way join: what was allocated, and its part of exploring."""
+        names, allocation = self.state.tree.half_joins, self.state.allocation
+        more = (self._config.budget or 0.0) * self._config.explore / len(names)
+        return {name: (allocation.probes.get(name, 0.0) if allocation else 0.0) + more for name in names}
+
     def _end_period(self, period: int) -> None:
-        state = self.state
+        state, config = self.state, self._config
         assert state.period is not None
-        counts = _counts(self._core, state.tree)
+        reading = read_core(self._core, state.tree)
         seconds = (period - state.period) * self._span * self._unit_ns / NANOSECONDS["s"]
-        observed = self._observed(counts, seconds)
-        averaged = observed if state.averaged is None else blended(state.averaged, observed, _MEMORY)
-        workload = measured_workload(state.tree, averaged, self._config.joined, state.workload)
-        if state.workload is None:
-            workload = self._with_freshness(workload)
+        cells = faded_cells(state.cells, cells_since(reading, state.reading), _CELL_MEMORY)
+        curves = curves_of(cells) if config.uses_cells else {}
+        now = observed(config, state.tree, reading, state.reading, curves, cells, seconds)
+        averaged = now if state.averaged is None else blended(state.averaged, now, _MEMORY)
+        fresh = self._freshness
+        believed: Believed
+        if config.states is None:
+            before = state.believed if isinstance(state.believed, Workload) else None
+            drift = drifted(state.drift, state.tree, now, config.joined, memory=_DRIFT_MEMORY)
+            self.state = state = replace(state, drift=drift)
+            believed = measured_workload(
+                state.tree, averaged, config.joined, before, drift=drift, freshness=fresh, curves=curves
+            )
+        else:
+            last = state.believed if isinstance(state.believed, Plan) else None
+            believed = measured_plan(
+                state.tree, averaged, config.states, last, freshness=fresh, curves=curves
+            )
         root = [node.name for node in state.tree.root.inputs or ()]
         self.state = replace(
             state,
-            counts=counts,
+            reading=reading,
             averaged=averaged,
-            workload=workload,
-            measured=sum(observed.made[name] for name in root) / seconds,
+            cells=cells,
+            believed=believed,
+            measured=sum(now.made[name] for name in root) / seconds,
         )
-        at_s = period * self._span * self._unit_ns / NANOSECONDS["s"]
-        if self._config.budget is None:
-            tree = prefer_tree(workload, state.tree, self._config.rule)
-            self.state = replace(self.state, next_tree=tree)
-            return
-        self._analyse(workload, at_s)
+        self._analyse(believed, period * self._span * self._unit_ns / NANOSECONDS["s"])
 
-    def _analyse(self, workload: Workload, at_s: float) -> None:
-        state, config = self.state, self._config
-        assert state.allocation is not None
+    def _analyse(self, believed: Believed, at_s: float) -> None:
+        state, config, budget = self.state, self._config, self.budget
 
-        def work() -> Decision:
-            assert state.allocation is not None
-            return analyse_workload(
-                state.analysed,
-                workload,
-                state.tree,
-                state.allocation,
-                at_s=at_s,
-                budget=self.budget,
-                policy=config.policy,
-                rule=config.rule,
-                free_tree=config.free_tree,
-            )
+        def work() -> tuple[Decision, Believed]:
+            return _decide(state, believed, config, budget, at_s), believed
 
         if config.analysis == "inline":
-            self._take(work(), workload)
-            return
-        if self._pending is not None and self._pending.done():
-            self._take(self._pending.result(), workload)
-            self._pending = None
-        if self._pending is None:
+            self._take(*work())
+        elif self._pending is None:
             self._pending = self._submit(work)
 
-    def _submit(self, work: Callable[[], Decision]) -> Future[Decision]:
+    def _submit(self, work: Callable[[], tuple[Decision, Believed]]) -> Future[tuple[Decision, Believed]]:
         if self._thread is None:
             self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="watersmeet-plan")
         return self._thread.submit(work)
 
-    def _take(self, decision: Decision, workload: Workload) -> None:
+    def _take(self, decision: Decision, believed: Believed) -> None:
         state = self.state
-        decisions = (*state.decisions, decision)[-_MOST_DECISIONS:]
-        self.state = replace(state, decisions=decisions)
+        self.state = replace(state, decisions=(*state.decisions, decision)[-_MOST_DECISIONS:])
         if decision.kind == "kept":
             return
-        self.state = replace(self.state, analysed=workload)
+        self.state = replace(self.state, analysed=believed)
         if decision.kind == "actuated":
             same = str(decision.tree) == str(state.tree)
-            self.state = replace(
-                self.state, allocation=decision.allocation, next_tree=None if same else decision.tree
-            )
+            next_tree = None if same else decision.tree
+            self.state = replace(self.state, allocation=decision.allocation, next_tree=next_tree)
             if same:
                 self._set_allowances()
 
     def _set_allowances(self) -> None:
-        allocation = self.state.allocation
-        if allocation is None:
+        if self.state.allocation is None:
             self._core.set_allowances([])
             return
-        self._core.set_allowances(list(self._allowances(allocation).values()))
+        allowances = self.allowances()
+        self._core.set_allowances(list(allowances.values()))
+        self._core.set_cells(self._cell_choices(allowances))
 
-    def _allowances(self, allocation: Allocation) -> dict[str, float]:
-        """Per half-way join: what was allocated, and its part of exploring."""
-        names = self.state.tree.half_joins
-        more = (self._config.budget or 0.0) * self._config.explore / len(names)
-        return {name: allocation.probes.get(name, 0.0) + more for name in names}
+    def _cell_choices(self, allowances: Mapping[str, float]) -> list[tuple[list[int], float, int]]:
+        """Per half-way join: its cells in order, the share at which every row looks, how often one looks at
+        all.
+        """
+        plan = self.plan()
+        if plan is None or not plan.curves:
+            return []
+        made = flow(plan, allowances).produced
+        choices = []
+        for name, allowance in allowances.items():
+            curve, rows = plan.curves.get(name, EVEN), plan.rates.get(name, made.get(name, 0.0))
+            fraction = min(1.0, _EAGER * allowance / rows) if rows > 0.0 else 1.0
+            if curve.is_even or fraction >= 1.0:
+                choices.append((list(range(CELLS)), 1.0, 0))
+                continue
+            every = max(2, round(1.0 / (_LEARNING * max(fraction, 1.0 / CELLS))))
+            choices.append((list(curve.order), max(0.0, fraction - 1.0 / every), every))
+        return choices
 
     def _equal(self, tree: Tree) -> Allocation | None:
         """Where nothing is known yet every half-way join gets the same, so that all of them are measured."""
@@ -207,48 +267,34 @@ class Control:
             paths={},
         )
 
-    def _observed(self, counts: Counts, seconds: float) -> Period:
-        """The counts since the last period's end, and the windows that follow from the streams' rates."""
-        before = self.state.counts or {}
 
-        def since(what: str, name: str) -> float:
-            return counts[name][what] - before.get(name, {}).get(what, 0.0)
-
-        windows = {}
-        rows = {}
-        for stream in self._config.streams:
-            name, window = stream.name, stream.window
-            rows[name] = since("rows", name)
-            rate = rows[name] / seconds
-            assert window is not None
-            spans = [span.seconds for span in (window, stream.freshness) if span is not None and span.is_time]
-            sizes = [rate * span for span in spans] + ([float(window.amount)] if window.is_rows else [])
-            windows[name] = min([*sizes, counts[name]["rows"]])
-        names = self.state.tree.half_joins
-        return Period(
-            seconds,
-            rows=rows,
-            windows=windows,
-            probes={name: since("probes", name) for name in names},
-            made={name: since("made", name) for name in names},
+def _decide(
+    state: ControlState, believed: Believed, config: MultiConfig, budget: float, at_s: float
+) -> Decision:
+    """The analysis itself: a function of values, in whichever thread."""
+    if isinstance(believed, Plan):
+        before = state.analysed if isinstance(state.analysed, Plan) else None
+        assert state.allocation is not None  # counted states without a budget have nothing to decide
+        return analyse(
+            before,
+            believed,
+            state.allocation,
+            at_s=at_s,
+            budget=budget,
+            policy=config.policy,
+            rule=config.rule,
         )
-
-    def _with_freshness(self, workload: Workload) -> Workload:
-        fresh = {
-            stream.name: stream.freshness.seconds
-            for stream in self._config.streams
-            if stream.freshness is not None
-        }
-        pairs = {tuple(sorted(pair)): share for pair, share in workload.selectivity.items()}
-        return Workload(
-            rates=workload.rates,
-            windows=workload.windows,
-            selectivity={(one, other): share for (one, other), share in pairs.items()},
-            freshness=fresh,
-            skew=workload.skew,
-        )
-
-
-def _counts(core: Any, tree: Tree) -> Counts:
-    half_joins = core.statistics()["half_joins"]
-    return dict(zip(tree.half_joins, half_joins, strict=True))
+    known = state.analysed if isinstance(state.analysed, Workload) else None
+    if state.allocation is None:
+        return analyse_tree(known, believed, state.tree, at_s=at_s, rule=config.rule)
+    return analyse_workload(
+        known,
+        believed,
+        state.tree,
+        state.allocation,
+        at_s=at_s,
+        budget=budget,
+        policy=config.policy,
+        rule=config.rule,
+        free_tree=config.free_tree,
+    )

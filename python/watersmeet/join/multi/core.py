@@ -82,6 +82,7 @@ class CorePlan:
             [self._stream(place, stream) for place, stream in enumerate(self.config.streams)],
             pairs,
             joins=tree_inputs(tree, self.config.names),
+            state_rows=list((self.config.states or {}).values()),
             cycle=max(1, NANOSECONDS["s"] // self.unit_ns),
             track_ages=track_ages,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from watersmeet.join.multi.engine import MultiEngine
-from watersmeet.plan import Allocation, Plan, Tree, saturation, settle
+from watersmeet.plan import Allocation, Plan, Tree, saturation
 
 __all__ = ["MultiExplanation", "explain_multi"]
 
@@ -71,14 +71,8 @@ def explain_multi(engine: MultiEngine) -> MultiExplanation:
     if control is None:
         return MultiExplanation(config.tree, config.budget, config.policy, None, None, None, None, None)
     state = control.state
-    plan = None
-    predicted = None
-    if state.workload is not None:
-        plan = state.workload.plan(state.tree)
-        if state.allocation is not None:
-            allowances = {name: state.allocation.probes.get(name, 0.0) for name in state.tree.half_joins}
-            plan = settle(state.workload, plan, allowances)
-            predicted = control.predicted()
+    plan = control.plan()
+    predicted = control.predicted()
     last = str(state.decisions[-1]) if state.decisions else None
     return MultiExplanation(
         state.tree,
@@ -87,6 +81,6 @@ def explain_multi(engine: MultiEngine) -> MultiExplanation:
         plan,
         state.allocation,
         predicted,
-        state.measured if state.workload is not None else None,
+        state.measured if plan is not None else None,
         last,
     )

@@ -19,7 +19,8 @@ class HalfJoinStatistics:
     """The work of one input's new rows in its partner's state."""
 
     rows: int = 0  # that came
-    probes: int = 0  # of these, that were allowed to look
+    looks: int = 0  # of these, that were allowed to look, at a part of the partner's state or all of it
+    probes: int = 0  # what that counts as, in whole probes
     made: int = 0  # combinations that came of it
     due: int = 0  # rows of the partner's state within their reach
     comparisons: int = 0
@@ -51,7 +52,7 @@ class MultiMetrics:
     half_joins: Mapping[str, HalfJoinStatistics] = field(default_factory=dict)
     freshness: Mapping[str, AgeStatistics] = field(default_factory=dict)
     decisions: tuple[Decision, ...] = ()
-    memory_bytes: int = 0
+    memory_bytes: int = field(default=0, compare=False)  # describes the process, not the answer
 
     def stream(self, name: str) -> StreamStatistics:
         """The statistics of one stream, by its name."""

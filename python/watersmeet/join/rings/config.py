@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, cast
 
 from watersmeet.errors import ConfigError
-from watersmeet.vocabulary import Compiled, Predicate, Stream, Where
+from watersmeet.join.timing.ordering import held_limit
+from watersmeet.vocabulary import Compiled, Order, Predicate, Stream, Where, parse_order
 
 __all__ = ["PairTest", "RingConfig", "Topology", "checked_ring_config"]
 
@@ -38,6 +39,8 @@ class RingConfig:
     topology: Topology
     edge: Edge
     orderings: tuple[tuple[int, ...], ...] | None  # None: by measured selectivities
+    order: Order = None
+    memory_limit: int | None = None
     test_seeds: tuple[int | None, int | None] = (None, None)  # of a drawn schedule, of drawn delays
 
     @property
@@ -70,6 +73,8 @@ def checked_ring_config(
     topology: object,
     edge: object,
     orderings: object,
+    order: object = None,
+    memory_limit: object = None,
     test_seeds: tuple[int | None, int | None] = (None, None),
 ) -> RingConfig:
     """The arguments as a value, or ConfigError naming the first that has no meaning."""
@@ -85,6 +90,8 @@ def checked_ring_config(
         topology=cast("Topology", _one_of(topology, ("ring", "split"), "topology")),
         edge=cast("Edge", _one_of(edge, ("inclusive", "exclusive"), "edge")),
         orderings=_orderings(orderings, names),
+        order=parse_order(order),
+        memory_limit=held_limit(memory_limit, order),
         test_seeds=test_seeds,
     )
 
@@ -111,9 +118,8 @@ def _check_stream(stream: Stream) -> None:
         raise ConfigError(f"Stream {stream.name!r}: window is missing")
     if stream.window.rows == 0:
         raise ConfigError(f"Stream {stream.name!r}: window='0i': expected at least one row")
-    for argument in ("lateness", "idle_timeout", "freshness"):
-        if getattr(stream, argument) is not None:
-            raise ConfigError(f"Stream {stream.name!r}: {argument} is not in this version of RingJoin")
+    if stream.freshness is not None:
+        raise ConfigError(f"Stream {stream.name!r}: freshness is not in this version of RingJoin")
 
 
 def _predicates(on: object, names: list[str]) -> tuple[tuple[PairTest, ...], Where | None]:

@@ -1,43 +1,36 @@
-"""Drives the core of a ring join: schemas to a plan, batches to pushes, row numbers to tables.
+"""Drives the core of a ring join: schemas to a plan, batches to moves, row numbers to tables.
 
-No row can be processed before every stream has come, so calls wait, unmade, until all schemas are known.
+No row can be processed before every stream has come, so rows are kept until all schemas are known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from watersmeet.errors import OrderError, WatersmeetError
-from watersmeet.join.columns.handover import Handover
+from watersmeet.errors import WatersmeetError
 from watersmeet.join.columns.inputs import as_batch
-from watersmeet.join.columns.instants import in_unit, instant
 from watersmeet.join.columns.intake import Intake
 from watersmeet.join.columns.payload import PayloadStore, Rows
 from watersmeet.join.columns.schema import StreamSchema
 from watersmeet.join.rings.checks import RingChecks
 from watersmeet.join.rings.config import RingConfig
 from watersmeet.join.rings.plan import RingPlan, make_checks, make_ring_plan, new_ring_core
+from watersmeet.join.timing.arrival import ArrivalState
+from watersmeet.join.timing.kept import KeptRows
+from watersmeet.join.timing.ordered import OrderedResults, starts_synchronised
+from watersmeet.join.timing.ordering import windows_in_seconds
+from watersmeet.join.timing.pace import Clock, Progress, paced
+from watersmeet.join.timing.sources import Moves, Ready, Sources
 from watersmeet.ring import OrderingRule, OrderingState, StepCounts, adapt_orderings
-from watersmeet.vocabulary.duration import NANOSECONDS
 
-__all__ = ["RingEngine", "Waiting"]
+__all__ = ["RingEngine"]
 
 NO_ROWS: Final = np.empty(0, np.int64)
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """A call made before all streams were known: a batch, or a promise of an instant."""
-
-    stream: int
-    batch: pa.RecordBatch | None = None
-    instant_ns: int | None = None
 
 
 @dataclass(slots=True)
@@ -49,66 +42,71 @@ class _Ready:
     intakes: list[Intake]
     stores: list[PayloadStore]
     checks: RingChecks
+    held: OrderedResults | None
 
 
 class RingEngine:
     """The state of one ring join."""
 
-    def __init__(self, config: RingConfig) -> None:
+    def __init__(self, config: RingConfig, clock: Clock | None = None) -> None:
         self.config = config
         count = len(config.streams)
-        self.schemas: list[StreamSchema | None] = [None] * count
-        self.waiting: list[Waiting] = []
-        self.newest: list[int | None] = [None] * count  # of waiting batches
-        self.pushed = [0] * count
-        self.bad_rows = [0] * count
+        self.sources = Sources(config.streams)
+        self.kept = KeptRows(count)
+        self.admitted = [0] * count  # rows that the core has got
         self.is_finished = False
         self.slices = config.slices
         self.ready: _Ready | None = None
+        self.is_synchronised = starts_synchronised(config.order)
         start = OrderingState.start(count)
         self.orderings = start if config.orderings is None else OrderingState(config.orderings)
         self.asking: set[int] = set()  # threads that are inside a check
         self._counted: dict[tuple[int, int], tuple[int, int]] = {}
+        self.pace = paced(
+            config.streams,
+            config.order,
+            clock=clock,
+            windows_s=windows_in_seconds(config.streams, None),
+            memory_limit=config.memory_limit,
+        )
 
     # --- calls ---
 
-    def push(self, stream: int, source: Any) -> pa.Table:
+    def push(self, stream: int, source: Any, *, at: float | None = None) -> pa.Table:
         """Take a batch and give the results that it releases; an error leaves everything as it was."""
         self._refuse_if_finished("push")
+        self.sources.refuse_if_ended(stream, "push")
         batch = as_batch(source, about="batch")
-        known = self.schemas[stream]
-        schema = known or StreamSchema(
+        schema = self.schemas[stream] or StreamSchema(
             self.config.streams[stream], batch.schema, needed=self.config.columns(stream)
         )
         batch = schema.aligned(batch)
-        batch, bad = _timed(batch, self.config.streams[stream].time)
-        if self.ready is None:
-            out = self._push_waiting(stream, schema, batch)
-        else:
-            out = self._released(self._push(self.ready, stream, batch))
-        self.pushed[stream] += batch.num_rows + bad
-        self.bad_rows[stream] += bad
-        return out
+        bringing = stream if batch.num_rows else None
+        return self._timed(lambda: self._push(stream, schema, batch), at=at, bringing=bringing)
 
     def advance(self, stream: int, to: Any) -> pa.Table:
         """Take a promise and give the results that it releases."""
         self._refuse_if_finished("advance")
-        schema = self.schemas[stream]
-        step_ns = NANOSECONDS[self.config.streams[stream].time_unit] if schema is None else schema.time_ns
-        instant_ns = instant(to, step_ns=step_ns)
-        if self.ready is None:
-            self.waiting.append(Waiting(stream, instant_ns=instant_ns))
-            return self._empty()
-        return self._released(self._advance(self.ready, stream, instant_ns))
+        self.sources.refuse_if_ended(stream, "advance")
+        to_ns = self.sources.moment(stream, to)
+        return self._timed(lambda: self._make(self.sources.promised(stream, to_ns)), bringing=stream)
 
-    def finish(self) -> pa.Table:
-        """Give what is left; nothing can be pushed afterwards."""
-        if self.is_finished or self.ready is None:
-            self.is_finished = True
+    def poll(self, at: float | None) -> pa.Table:
+        """Give what the passing of time releases."""
+        if self.is_finished:
             return self._empty()
-        found = self.ready.core.finish(self._check(self.ready))
+        return self._timed(lambda: self._make(self.sources.waited()), at=at)
+
+    def finish(self, stream: int | None = None) -> pa.Table:
+        """One stream has ended, or all have: then nothing can be pushed afterwards."""
+        if self.is_finished:
+            return self._empty()
+        if stream is not None:
+            ended = stream
+            return self._timed(lambda: self._make(self.sources.ended(ended)))
+        out = self._timed(lambda: self._make(self.sources.all_ended()))
         self.is_finished = True
-        return self._released(found)
+        return out
 
     def resize(self, slices: int, relocation: str) -> None:
         """Have another number of slices from the next rows on; also while a push is under way."""
@@ -117,51 +115,104 @@ class RingEngine:
             ready.core.request_resize(slices, relocation)
         self.slices = slices
 
-    # --- before all streams are known ---
+    # --- what the pace asks for ---
 
-    def _push_waiting(self, stream: int, schema: StreamSchema, batch: pa.RecordBatch) -> pa.Table:
-        newest = self._check_order(stream, schema, batch)
-        before = self.schemas[stream], self.newest[stream], self.waiting
-        self.schemas[stream] = schema
-        self.newest[stream] = newest
-        self.waiting = [*self.waiting, Waiting(stream, batch=batch)]
-        if any(other is None for other in self.schemas):
-            return self._empty()
+    @property
+    def schemas(self) -> list[StreamSchema | None]:
+        """The streams' schemas, None for those that are not known yet."""
+        return self.sources.schemas
+
+    @property
+    def pushed(self) -> list[int]:
+        """Rows of each stream so far."""
+        return [state.rows for state in self.sources.states]
+
+    def progress(self) -> tuple[Progress, int]:
+        """How far the join has come, in nanoseconds."""
+        held = None if self.ready is None else self.ready.held
+        streams = self.sources.progress([self.pending(at) for at in range(len(self.schemas))])
+        return Progress(0 if held is None else held.count, 0 if held is None else held.held_bytes, streams), 1
+
+    def pending(self, stream: int) -> int:
+        """Rows of a stream, in order, that wait for the other streams."""
+        if self.ready is None:
+            return self.kept.count(stream)
+        return self.admitted[stream] - int(self.ready.core.state(stream)["processed"])
+
+    def adjust(self, what: str, side: int, value: int) -> None:
+        """Change a setting, from the next call on."""
+        if what == "idle":
+            self.sources.idle[side] = bool(value)
+        elif what == "lateness":
+            self.sources.lateness_ns[side] = value
+        else:
+            self.is_synchronised = bool(value)
+            if self.ready is not None:
+                self.ready.core.set_synchronised(self.is_synchronised)
+
+    def due(self) -> int:
+        """Pairs compared so far."""
+        return 0 if self.ready is None else sum(self.ready.core.statistics()["compared"])
+
+    def first_needed(self, side: int) -> int:
+        """No result still to come has an older row of the stream."""
+        ready = self.ready
+        if ready is None:
+            return 0
+        oldest = int(ready.core.state(side)["oldest"])
+        return oldest if ready.held is None else min(oldest, ready.held.first_row(side))
+
+    def _timed(
+        self,
+        call: Callable[[], tuple[Rows, ...] | None],
+        *,
+        at: float | None = None,
+        bringing: int | None = None,
+    ) -> pa.Table:
+        pace = self.pace
+        if pace is None:
+            return self._released(call())
         try:
-            return self._start()
+            pace.begin(self, at, bringing)
+            rows = call()
         except BaseException:
-            self.schemas[stream], self.newest[stream], self.waiting = before
+            pace.undo(self)
             raise
+        pace.end(self, rows or [NO_ROWS] * len(self.schemas))
+        return self._released(rows)
 
-    def _check_order(self, stream: int, schema: StreamSchema, batch: pa.RecordBatch) -> int | None:
-        """Rows out of order are refused at once, and not when the last stream comes."""
-        if batch.num_rows == 0:
-            return self.newest[stream]
-        config = self.config.streams[stream]
-        handover = Handover(config.time, schema.kinds[config.time], schema.time_kind)
-        times = np.asarray(handover(batch.column(config.time), about=schema.about).cast(pa.int64()))
-        floor = self.newest[stream]
-        steps = np.diff(times, prepend=times[0] if floor is None else floor)
-        if (steps < 0).any():
-            row = int(np.argmax(steps < 0))
-            raise OrderError(
-                f"{schema.about}: column {config.time!r}, row {row}: {times[row]} is behind"
-                f" {times[row] - steps[row]}, which the stream has reached; rows come in timestamp order"
-            )
-        return int(times[-1])
+    # --- moves ---
 
-    def _start(self) -> pa.Table:
-        """All streams are known: make the core and the calls that have waited."""
-        ready = self._prepared()
-        found: list[tuple[Rows, ...]] = []
-        for call in self.waiting:
-            if call.instant_ns is not None:
-                found.append(self._advance(ready, call.stream, call.instant_ns))
-            else:
-                assert call.batch is not None  # one of the two is set
-                found.append(self._push(ready, call.stream, call.batch))
-        self.ready, self.waiting = ready, []
-        return self._released(tuple(np.concatenate(parts) for parts in zip(*found, strict=True)))
+    def _push(self, stream: int, schema: StreamSchema, batch: pa.RecordBatch) -> tuple[Rows, ...] | None:
+        before = self.schemas[stream]
+        self.schemas[stream] = schema
+        try:
+            moves = self.sources.pushed(stream, schema, batch, pace=self.pace)
+            rows = self._make(moves)
+        except BaseException:
+            self.schemas[stream] = before
+            raise
+        self.sources.keep_late(stream, moves.late)
+        if self.pace is not None:
+            self.pace.saw_times(stream, moves.times, schema.time_ns)
+        return rows
+
+    def _make(self, moves: Moves) -> tuple[Rows, ...] | None:
+        """Make the moves of a call; None while not every stream is known."""
+        ready = self.ready
+        if ready is None and None in self.schemas:
+            self.kept.keep(moves.ready)
+            low_ns = self.sources.low_ns(moves.states)
+            for place, stream in enumerate(self.config.streams):
+                self.kept.drop_before(stream, place, self.schemas[place], low_ns)
+            self.sources.states = moves.states
+            return None
+        batches = moves.ready if ready is not None else self.kept.with_more(moves.ready)
+        ready = ready or self._prepared()
+        rows = self._change(ready, batches, moves.states)
+        self.ready, self.sources.states = ready, moves.states
+        self.kept.clear()
+        return rows
 
     def _prepared(self) -> _Ready:
         schemas = [schema for schema in self.schemas if schema is not None]
@@ -172,8 +223,10 @@ class RingEngine:
         )
         core = new_ring_core(self.config, plan, checks.streams, slices=self.slices)
         core.set_orderings([list(ordering) for ordering in self.orderings.orderings])
+        core.set_synchronised(self.is_synchronised)
         intakes = [Intake(schema, plan.handovers(stream)) for stream, schema in enumerate(schemas)]
-        return _Ready(plan, core, intakes, stores, checks)
+        held = None if self.config.order is None else OrderedResults(len(schemas))
+        return _Ready(plan, core, intakes, stores, checks, held)
 
     def restore_rows(self, stream: int, kept: pa.Table, state: dict[str, Any]) -> None:
         """Put back the rows of a snapshot; after prepare_restored()."""
@@ -189,36 +242,45 @@ class RingEngine:
         batch = as_batch(kept, about=schema.about)
         ready.core.restore(stream, ready.intakes[stream].core_batch(batch), **state)
 
-    def prepare_restored(self) -> None:
-        """Make an empty core for the schemas that a snapshot has."""
+    def prepare_restored(self, held: bytes) -> None:
+        """Make an empty core for the schemas that a snapshot has, with the results that were held."""
         self.ready = self._prepared()
+        if self.ready.held is not None:
+            self.ready.held.load(held)
 
     # --- the core ---
 
-    def _push(self, ready: _Ready, stream: int, batch: pa.RecordBatch) -> tuple[Rows, ...]:
-        store = ready.stores[stream]
-        core_batch = ready.intakes[stream].core_batch(batch)
-        store.append(batch)
+    def _change(
+        self, ready: _Ready, batches: Sequence[Ready], states: Sequence[ArrivalState]
+    ) -> tuple[Rows, ...]:
+        """Give the core rows and promises, all of it or nothing."""
+        given = [(each.stream, ready.intakes[each.stream].core_batch(each.batch)) for each in batches]
+        promises = self.sources.promises(states, ready.plan.unit_ns)
+        appended: list[PayloadStore] = []
+        check = ready.checks if ready.checks.checks else None
         try:
-            found: tuple[Rows, ...] = ready.core.push(stream, core_batch, self._check(ready))
+            for each in batches:
+                ready.stores[each.stream].append(each.batch)
+                appended.append(ready.stores[each.stream])
+            found: tuple[Rows, ...] = ready.core.take(given, promises, check)
         except BaseException:
-            store.rollback()
+            for store in appended:
+                store.rollback()
             raise
-        store.commit()
-        return found
+        for store in appended:
+            store.commit()
+        for each in batches:
+            if self.pace is not None:
+                self.pace.admitted(each.stream, self.admitted[each.stream], each.came)
+            self.admitted[each.stream] += each.batch.num_rows
+        if ready.held is None:
+            return found
+        return ready.held.passed(found[:-1], found[-1], ready.core.low())
 
-    def _advance(self, ready: _Ready, stream: int, instant_ns: int) -> tuple[Rows, ...]:
-        to = in_unit(instant_ns, ready.plan.unit_ns, is_known=True)
-        found: tuple[Rows, ...] = ready.core.advance(stream, to, self._check(ready))
-        return found
-
-    @staticmethod
-    def _check(ready: _Ready) -> RingChecks | None:
-        return ready.checks if ready.checks.checks else None
-
-    def _released(self, found: Sequence[Rows]) -> pa.Table:
+    def _released(self, found: Sequence[Rows] | None) -> pa.Table:
         ready = self.ready
-        assert ready is not None
+        if ready is None or found is None:
+            return self._empty()
         columns: list[Any] = []
         names: list[str] = []
         for stream, (store, rows) in enumerate(zip(ready.stores, found, strict=True)):
@@ -226,7 +288,7 @@ class RingEngine:
             names.extend(f"{self.config.names[stream]}.{name}" for name in store.schema.names)
         out = pa.Table.from_arrays(columns, names=names)
         for stream, store in enumerate(ready.stores):
-            store.drop_before(ready.core.state(stream)["oldest"])
+            store.drop_before(self.first_needed(stream))
         if self.config.orderings is None:
             self._adapt(ready)
         return out
@@ -264,11 +326,3 @@ class RingEngine:
     def _refuse_if_finished(self, call: str) -> None:
         if self.is_finished:
             raise WatersmeetError(f"{call}() after finish(): this join has ended")
-
-
-def _timed(batch: pa.RecordBatch, time: str) -> tuple[pa.RecordBatch, int]:
-    """The rows that have a timestamp, and how many have not: those match nothing."""
-    bad = batch.column(time).null_count
-    if not bad:
-        return batch, 0
-    return batch.filter(pc.is_valid(batch.column(time))), bad

@@ -117,6 +117,7 @@ def new_ring_core(config: RingConfig, plan: RingPlan, checks: list[list[int]], *
         [(test.left, test.right, term.native()) for test, term in plan.terms],
         checks=checks,
         inclusive=config.edge == "inclusive",
+        ordered=config.order is not None,
         topology=config.topology,
         slices=slices,
         interleave=config.interleave,

@@ -10,13 +10,17 @@ import json
 from dataclasses import fields
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from watersmeet._core import _native
 from watersmeet.errors import ConfigError, SnapshotError, WatersmeetError
+from watersmeet.join.columns.late import LateRows
 from watersmeet.join.columns.schema import StreamSchema
 from watersmeet.join.rings.config import PairTest, RingConfig, checked_ring_config
-from watersmeet.join.rings.engine import RingEngine, Waiting
+from watersmeet.join.rings.engine import RingEngine
+from watersmeet.join.timing.pace import Clock
+from watersmeet.join.timing.sources import Ready
 from watersmeet.join.two_way.configuration_json import (
     leaf_from_plain,
     plain_leaf,
@@ -31,29 +35,39 @@ __all__ = ["ring_restored", "ring_snapshot"]
 
 def ring_snapshot(engine: RingEngine) -> bytes:
     """The state of a ring join; users' functions are left out, and asked for again by restore()."""
-    ready = engine.ready
+    ready, sources = engine.ready, engine.sources
     count = len(engine.config.streams)
+    kept = engine.kept.with_more(())
+    late = [
+        sources.late[at].table(None if schema is None else schema.schema)
+        for at, schema in enumerate(engine.schemas)
+    ]
     header = {
         "kind": "ring",
         "config": _plain_config(engine.config),
         "slices": engine.slices,
         "finished": engine.is_finished,
-        "pushed": engine.pushed,
-        "bad_rows": engine.bad_rows,
-        "newest": engine.newest,
+        "sources": sources.plain(),
+        "admitted": engine.admitted,
+        "synchronised": engine.is_synchronised,
+        "pace": None if engine.pace is None else engine.pace.plain(),
         "orderings": engine.orderings.orderings,
         "states": None if ready is None else [ready.core.state(stream) for stream in range(count)],
-        "waiting": [[call.stream, call.instant_ns] for call in engine.waiting],
+        "kept": [[each.stream, each.came.tolist()] for each in kept],
+        "expired": engine.kept.expired,
     }
     sections = [b"" if s is None else s.schema.serialize().to_pybytes() for s in engine.schemas]
     sections += [b""] * count if ready is None else [_table(store.kept()) for store in ready.stores]
-    sections += [_table(pa.Table.from_batches([c.batch])) for c in engine.waiting if c.batch is not None]
+    sections += [b"" if batch is None else _rows(batch) for batch in sources.waiting()]
+    sections += [_table(table) if table.num_rows else b"" for table in late]
+    sections.append(b"" if ready is None or ready.held is None else ready.held.snapshot())
+    sections += [_rows(each.batch) for each in kept]
     header["sections"] = [len(section) for section in sections]
     text = json.dumps(header, sort_keys=True, separators=(",", ":")).encode()
     return bytes(_native.seal(b"".join([len(text).to_bytes(8, "little"), text, *sections])))
 
 
-def ring_restored(blob: Any, on: object) -> RingEngine:
+def ring_restored(blob: Any, on: object, clock: Clock | None = None) -> RingEngine:
     """The join that a snapshot was taken of; SnapshotError for any other bytes."""
     try:
         body = bytes(_native.unseal(bytes(memoryview(blob))))
@@ -67,41 +81,44 @@ def ring_restored(blob: Any, on: object) -> RingEngine:
     except (WatersmeetError, pa.ArrowException, ValueError, LookupError, TypeError, AttributeError) as error:
         raise SnapshotError(f"the snapshot cannot be read: {error}") from error
     try:
-        return _engine(config, header, sections)
+        return _engine(config, header, sections, clock)
     except (WatersmeetError, pa.ArrowException, ValueError, LookupError, TypeError, AttributeError) as error:
         raise SnapshotError(f"the snapshot cannot be read: {error}") from error
 
 
-def _engine(config: RingConfig, header: dict[str, Any], sections: list[bytes]) -> RingEngine:
-    engine = RingEngine(config)
+def _engine(
+    config: RingConfig, header: dict[str, Any], sections: list[bytes], clock: Clock | None
+) -> RingEngine:
+    engine = RingEngine(config, clock)
     count = len(config.streams)
     engine.slices, engine.is_finished = header["slices"], header["finished"]
-    engine.pushed, engine.bad_rows, engine.newest = header["pushed"], header["bad_rows"], header["newest"]
+    engine.admitted, engine.is_synchronised = header["admitted"], header["synchronised"]
     engine.orderings = OrderingState(tuple(tuple(ordering) for ordering in header["orderings"]))
-    schemas, tables, batches = sections[:count], sections[count : 2 * count], iter(sections[2 * count :])
+    if engine.pace is not None:
+        engine.pace.resume(header["pace"])
+    groups = [sections[at * count : (at + 1) * count] for at in range(4)]
+    schemas, tables, waiting, late = groups
+    held, *kept = sections[4 * count :]
     for stream, section in enumerate(schemas):
         if section:
             schema = pa.ipc.read_schema(pa.py_buffer(section))
             engine.schemas[stream] = StreamSchema(
                 config.streams[stream], schema, needed=config.columns(stream)
             )
-    for stream, instant_ns in header["waiting"]:
-        if instant_ns is None:
-            batch = pa.ipc.open_stream(next(batches)).read_all().combine_chunks().to_batches()
-            schema = engine.schemas[stream]
-            assert schema is not None  # it was pushed to
-            engine.waiting.append(Waiting(stream, batch=batch[0] if batch else _no_rows(schema.schema)))
-        else:
-            engine.waiting.append(Waiting(stream, instant_ns=instant_ns))
+    engine.sources.resume(header["sources"], [_batch(section) if section else None for section in waiting])
+    engine.sources.late = [LateRows(_opened_table(section) if section else None) for section in late]
+    engine.kept.expired = header["expired"]
+    engine.kept.keep(
+        tuple(
+            Ready(stream, _batch(section), np.array(came, np.int64))
+            for (stream, came), section in zip(header["kept"], kept, strict=True)
+        )
+    )
     if header["states"] is not None:
-        engine.prepare_restored()
+        engine.prepare_restored(held)
         for stream, (state, section) in enumerate(zip(header["states"], tables, strict=True)):
-            engine.restore_rows(stream, pa.ipc.open_stream(section).read_all(), state)
+            engine.restore_rows(stream, _opened_table(section), state)
     return engine
-
-
-def _no_rows(schema: pa.Schema) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.array([], kind) for kind in schema.types], schema=schema)
 
 
 def _opened(body: bytes) -> tuple[dict[str, Any], list[bytes]]:
@@ -130,6 +147,8 @@ def _plain_config(config: RingConfig) -> dict[str, Any]:
         "topology": config.topology,
         "edge": config.edge,
         "orderings": config.orderings,
+        "order": plain_value(config.order),
+        "memory_limit": config.memory_limit,
     }
 
 
@@ -152,6 +171,8 @@ def _config(plain: dict[str, Any], on: object) -> RingConfig:
         topology=plain["topology"],
         edge=plain["edge"],
         orderings=None,
+        order=value_from_plain(plain["order"]),
+        memory_limit=plain["memory_limit"],
     )
     given = plain["orderings"]
     orderings = None if given is None else tuple(tuple(ordering) for ordering in given)
@@ -167,7 +188,21 @@ def _config(plain: dict[str, Any], on: object) -> RingConfig:
         topology=config.topology,
         edge=config.edge,
         orderings=orderings,
+        order=config.order,
+        memory_limit=config.memory_limit,
     )
+
+
+def _opened_table(section: bytes) -> pa.Table:
+    return pa.ipc.open_stream(section).read_all()
+
+
+def _batch(section: bytes) -> pa.RecordBatch:
+    return _opened_table(section).combine_chunks().to_batches()[0]
+
+
+def _rows(batch: pa.RecordBatch) -> bytes:
+    return _table(pa.Table.from_batches([batch]))
 
 
 def _table(table: pa.Table) -> bytes:

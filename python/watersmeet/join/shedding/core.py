@@ -87,6 +87,25 @@ class SheddingCore:
             lambda: self._native.finish(keep=keep, control=self._control)
         )
 
+    def refill(self, side: int, batch: Any, *, kinds: Any = None) -> None:
+        """As the exact core."""
+        self._native.refill(side, batch, kinds=kinds)
+
+    def hold(self, side: int, batch: Any, *, arrivals: Rows, kinds: Any = None) -> None:
+        """Take rows of a micro-batch, which arrive at these ticks of its own clock and wait for drain()."""
+        self._native.hold(side, batch, arrivals=arrivals, kinds=kinds)
+
+    def drain(self, keep: Keep | None) -> tuple[Rows, Rows]:
+        """Process all rows that wait; the policy plans anew at the end."""
+        return self._changed(  # type: ignore[no-any-return]
+            lambda: self._native.drain(keep=keep, control=self._control)
+        )
+
+    def set_speed(self, units_per_second: float) -> None:
+        """The server's speed from now on; the policy knows it at once."""
+        self._native.set_speed(units_per_second)
+        self._policy.state = _with_speed(self._policy.state, units_per_second)
+
     def first_needed(self, side: int) -> int:
         """As the exact core."""
         return int(self._native.first_needed(side))
@@ -111,16 +130,31 @@ class SheddingCore:
 
     def snapshot(self) -> bytes:
         """The core and the policy's memory as bytes."""
+        return self._remembered() + bytes(self._native.snapshot())
+
+    def load(self, body: bytes) -> None:
+        """Become the join that a snapshot was taken of."""
+        self._native.load(self._recollect(body))
+
+    def course(self) -> bytes:
+        """All but the rows: a core refilled with those goes on like this one."""
+        return self._remembered() + bytes(self._native.course())
+
+    def set_course(self, body: bytes) -> None:
+        """Go on like the core that this came from. Requires: its rows are here."""
+        self._native.set_course(self._recollect(body))
+
+    def _remembered(self) -> bytes:
         plain = {
             "policy": to_plain(self._policy.state),
             "plans": None if self._plans is None else [list(plan) for plan in self._plans],
             "recall": [to_plain(sums) for sums in self._recall],
         }
         text = json.dumps(plain, sort_keys=True, separators=(",", ":")).encode()
-        return len(text).to_bytes(8, "little") + text + bytes(self._native.snapshot())
+        return len(text).to_bytes(8, "little") + text
 
-    def load(self, body: bytes) -> None:
-        """Become the join that a snapshot was taken of."""
+    def _recollect(self, body: bytes) -> bytes:
+        """Take the policy's memory back; returns what is the native core's."""
         start = 8 + int.from_bytes(body[:8], "little")
         plain = json.loads(body[8:start])
         state = from_plain(plain["policy"])
@@ -130,7 +164,7 @@ class SheddingCore:
         self._plans = None if plain["plans"] is None else _plans(plain["plans"])
         first, second = (from_plain(sums) for sums in plain["recall"])
         self._recall = (first, second)
-        self._native.load(body[start:])
+        return body[start:]
 
     def _changed(self, call: Callable[[], Any]) -> Any:
         known = _Known(self._policy.state, self._pace, self._plans, self._recall)
@@ -198,6 +232,15 @@ class SheddingCore:
             Estimate(one.value, one.low / rough, min(1.0, one.high * rough)) for one in estimates
         )
         return first, second, third
+
+
+def _with_speed(state: PolicyState, units_per_s: float) -> PolicyState:
+    other = state.alternative
+    return replace(
+        state,
+        backlog=replace(state.backlog, units_per_s=units_per_s),
+        alternative=None if other is None else _with_speed(other, units_per_s),
+    )
 
 
 def _with_direction(sums: RecallSums, direction: Mapping[str, Any], full_probe_share: float) -> RecallSums:

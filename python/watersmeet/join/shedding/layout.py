@@ -41,7 +41,7 @@ def check_shed(config: JoinConfig, shed: Shed | None) -> None:
         raise ConfigError(
             f"how={config.how!r} with shed=: a row without partner may only have missed it; expected 'inner'"
         )
-    if isinstance(shed.budget, PerBatch):
+    if isinstance(shed.budget, PerBatch) and not config.metered:
         raise ConfigError(
             "Shed(per_batch(...)): for micro-batches in Spark; expected 'cpu' or comparisons(n)"
         )

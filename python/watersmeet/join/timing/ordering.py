@@ -6,10 +6,10 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from watersmeet.control.ordering import AdaptiveRule, AdaptiveState, OrderStatistics, adapt_order
-from watersmeet.join.two_way.config import JoinConfig
-from watersmeet.vocabulary import AdaptiveOrder
+from watersmeet.errors import ConfigError
+from watersmeet.vocabulary import AdaptiveOrder, Span, Stream, parse_bytes
 
-__all__ = ["OrderSwitch", "windows_in_seconds"]
+__all__ = ["OrderSwitch", "held_limit", "windows_in_seconds"]
 
 _SHORTEST_S: Final = 1e-9  # a decision forced by memory may come at once after the last one
 
@@ -17,19 +17,21 @@ _SHORTEST_S: Final = 1e-9  # a decision forced by memory may come at once after 
 class OrderSwitch:
     """The way of ordering in force, and what was seen since it was last thought over."""
 
-    def __init__(self, config: JoinConfig, order: AdaptiveOrder) -> None:
+    def __init__(
+        self, order: AdaptiveOrder, *, streams: int, windows_s: tuple[float, float], memory_limit: int | None
+    ) -> None:
         self._order = order
         self._period_ns = order.period.amount
-        self._limit = config.memory_limit
+        self._limit = memory_limit
         self.rule = AdaptiveRule(
-            windows_in_seconds(config),
+            windows_s,
             alpha=order.alpha,
             hysteresis=1.0 - order.alpha_down / order.alpha,
-            memory_limit=config.memory_limit,
+            memory_limit=memory_limit,
         )
         self.state = AdaptiveState()
         self._since_ns: int | None = None
-        self._rows = (0, 0)
+        self._rows = (0,) * streams
         self._due = 0
         self._busy_s = 0.0
 
@@ -50,16 +52,16 @@ class OrderSwitch:
         return short or now_ns - self._since_ns >= self._period_ns
 
     def decide(
-        self, now_ns: int, *, rows: tuple[int, int], due: int, held: int, held_bytes: int
+        self, now_ns: int, *, rows: tuple[int, ...], due: int, held: int, held_bytes: int
     ) -> tuple[str, str] | None:
         """Think it over, with the rows and due pairs so far; returns what changed and why, if it did."""
         before = self.state.mode
         elapsed_s = max((now_ns - (self._since_ns or 0)) / 1e9, _SHORTEST_S)
-        pairs = float(due - self._due)
+        pairs = float(max(0, due - self._due))  # a restored join may count anew
         cost = self._order.comparison_s
         statistics = OrderStatistics(
             elapsed_s,
-            (max(0, rows[0] - self._rows[0]), max(0, rows[1] - self._rows[1])),
+            tuple(max(0, now - then) for now, then in zip(rows, self._rows, strict=True)),
             comparisons=pairs,
             busy_s=self._busy_s if cost is None else cost * pairs,
             held=held,
@@ -80,17 +82,25 @@ class OrderSwitch:
         state["rows"] = tuple(state["rows"])
         self.state = AdaptiveState(**state)
         self._since_ns, self._due, self._busy_s = seen["since"], seen["due"], seen["busy"]
-        self._rows = (seen["rows"][0], seen["rows"][1])
+        self._rows = tuple(seen["rows"])
 
 
-def windows_in_seconds(config: JoinConfig) -> tuple[float, float]:
-    """How long each stream's rows can be met; 0 for windows of rows, which are always taken in order."""
-    if config.between is not None:
-        half = (config.between[1].amount - config.between[0].amount) / 2e9
+def windows_in_seconds(streams: tuple[Stream, ...], between: tuple[Span, Span] | None) -> tuple[float, float]:
+    """How long rows of two streams can be met; 0 for windows of rows, which are always taken in order."""
+    if between is not None:
+        half = (between[1].amount - between[0].amount) / 2e9
         return half, half
-    left, right = (stream.window for stream in config.streams)
-    assert left is not None  # the configuration was checked
-    assert right is not None
-    if left.is_rows or right.is_rows:
-        return 0.0, 0.0
-    return left.amount / 1e9, right.amount / 1e9
+    spans = [0.0 if s.window is None or s.window.is_rows else s.window.amount / 1e9 for s in streams]
+    return (spans[0], spans[1]) if len(spans) == 2 and all(spans) else (0.0, 0.0)
+
+
+def held_limit(value: object, order: object) -> int | None:
+    """The memory_limit= of a join of several streams: what held results may take."""
+    if value is None:
+        return None
+    if not isinstance(order, AdaptiveOrder):
+        raise ConfigError(
+            f"memory_limit={value!r}: it bounds the results that wm.AdaptiveOrder holds back; expected None"
+            f" with order={order!r}"
+        )
+    return parse_bytes(value, argument="memory_limit")

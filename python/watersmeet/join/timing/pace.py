@@ -10,21 +10,17 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple, Protocol
 
 from watersmeet.errors import ConfigError
 from watersmeet.join.columns.payload import Rows
 from watersmeet.join.timing.ordering import OrderSwitch
 from watersmeet.join.timing.response import ArrivalLog, ResponseHistogram
 from watersmeet.join.timing.slack import Slack
-from watersmeet.join.two_way.config import JoinConfig
-from watersmeet.vocabulary import AdaptiveOrder, ChoiceMade, Lateness
+from watersmeet.vocabulary import AdaptiveOrder, ChoiceMade, Lateness, Order, Span, Stream
 
-if TYPE_CHECKING:
-    from watersmeet.join.two_way.engine import Engine
-
-__all__ = ["Clock", "Pace", "paced"]
+__all__ = ["Clock", "Pace", "Paced", "Progress", "StreamProgress", "paced"]
 
 Clock = Callable[[], float]
 
@@ -32,77 +28,141 @@ _LOWEST: Final = -(2**63)
 _MOST_DECISIONS: Final = 32
 
 
-def paced(config: JoinConfig, clock: Clock | None) -> Pace | None:
+class StreamProgress(NamedTuple):
+    """How far a stream has come; times are in the unit of its Progress, the lowest for never."""
+
+    in_time: int  # rows that were not bad or late
+    newest: int  # row or promise
+    watermark: int
+    low: int  # up to which it is processed
+    waiting: int  # rows
+
+
+class Progress(NamedTuple):
+    """What the pace looks at after every call."""
+
+    held: int
+    held_bytes: int
+    streams: Sequence[tuple[int, int, int, int, int]]  # StreamProgress, or a tuple like it
+
+
+class Paced(Protocol):
+    """A join whose time is kept."""
+
+    @property
+    def pushed(self) -> list[int]:
+        """Rows of each stream so far."""
+
+    def progress(self) -> tuple[Progress, int] | None:
+        """How far it has come, and the nanoseconds of its unit of time; None before there is anything."""
+
+    def adjust(self, what: str, side: int, value: int) -> None:
+        """Change "idle", "synchronised" or "lateness" (in nanoseconds), from the next call on."""
+
+    def due(self) -> int:
+        """Pairs of rows that were to be decided so far."""
+
+    def first_needed(self, side: int) -> int:
+        """No result still to come has an older row of the stream."""
+
+
+def paced(
+    streams: tuple[Stream, ...],
+    order: Order,
+    *,
+    clock: Clock | None,
+    windows_s: tuple[float, float],
+    memory_limit: int | None = None,
+) -> Pace | None:
     """The pace of a join in which anything can wait; None where results and rows go as they come."""
-    if config.shed is not None:  # a join under a budget keeps its own time
-        return None
-    waits = config.order is not None or any(
-        stream.lateness is not None or stream.idle_timeout is not None for stream in config.streams
+    waits = order is not None or any(
+        stream.lateness is not None or stream.idle_timeout is not None for stream in streams
     )
-    return Pace(config, clock) if waits else None
+    return Pace(streams, order, clock, windows_s, memory_limit) if waits else None
 
 
 class Pace:
     """The time-keeping of one join. Moments are nanoseconds of its clock."""
 
-    def __init__(self, config: JoinConfig, clock: Clock | None) -> None:
-        self._config = config
+    def __init__(
+        self,
+        streams: tuple[Stream, ...],
+        order: Order,
+        clock: Clock | None,
+        windows_s: tuple[float, float],
+        memory_limit: int | None,
+    ) -> None:
+        self._streams = streams
+        self._order = order
         self._clock = clock
         self._stopwatch: Clock = time.perf_counter
-        self._timeouts = [None if s.idle_timeout is None else s.idle_timeout.amount for s in config.streams]
+        self._timeouts = [None if s.idle_timeout is None else s.idle_timeout.amount for s in streams]
         self._now: int | None = None if clock is None else round(clock() * 1e9)
         self._is_told = False  # whether push(at=) names arrival times
-        self._active: list[int | None] = [self._now] * len(config.streams)  # when each last brought anything
-        self._in_time = [0] * len(config.streams)
-        self._newest = [_LOWEST] * len(config.streams)
-        self.idle = [False] * len(config.streams)
+        self._active: list[int | None] = [self._now] * len(streams)  # when each last brought anything
+        self._in_time = [0] * len(streams)
+        self._newest = [_LOWEST] * len(streams)
+        self.idle = [False] * len(streams)
         self._blocked_by: int | None = None
         self._blocked_at: int | None = None  # the blocker's watermark, which stands still
         self._blocked_since = 0
-        self._arrivals = (ArrivalLog(), ArrivalLog())
+        self._arrivals = tuple(ArrivalLog() for _ in streams)
         self._responses = ResponseHistogram()
         self._decisions: deque[ChoiceMade] = deque(maxlen=_MOST_DECISIONS)
-        order = config.order
-        self.switch = OrderSwitch(config, order) if isinstance(order, AdaptiveOrder) else None
+        self.switch = (
+            OrderSwitch(order, streams=len(streams), windows_s=windows_s, memory_limit=memory_limit)
+            if isinstance(order, AdaptiveOrder)
+            else None
+        )
         self.slacks = [
-            Slack(stream.lateness) if isinstance(stream.lateness, Lateness) else None
-            for stream in config.streams
+            Slack(stream.lateness) if isinstance(stream.lateness, Lateness) else None for stream in streams
         ]
         self._undo: tuple[Any, ...] = ()
         self._started_s = 0.0
-        self._pushed = [0, 0]
+        self._pushed = [0] * len(streams)
+        self._noted = [False] * len(streams)  # whether the engine said itself when rows came
 
     # --- before and after a call ---------------------------------------------------------------------------
 
-    def begin(self, engine: Engine, at: float | None, bringing: int | None) -> None:
+    def begin(self, engine: Paced, at: float | None, bringing: int | None) -> None:
         """A call begins, at this time; `bringing` is the stream that brings rows or a promise."""
         self._undo = (self._now, self._is_told, list(self.idle))
         self._read(at)
         self._pushed = list(engine.pushed)
-        if engine.setup.core is not None:
+        if engine.progress() is not None:
             for side in range(len(self.idle)):
                 self._set_idle(engine, side, is_idle=side != bringing and self._is_overdue(side))
         self._started_s = self._stopwatch()
 
-    def undo(self, engine: Engine) -> None:
+    def undo(self, engine: Paced) -> None:
         """The call failed: it is as if no time had passed."""
         self._now, self._is_told, idle = self._undo
-        if engine.setup.core is not None:
-            for side, is_idle in enumerate(idle):
-                self._set_idle(engine, side, is_idle=is_idle)
+        for side, is_idle in enumerate(idle):
+            self._set_idle(engine, side, is_idle=is_idle)
 
-    def end(self, engine: Engine, rows: tuple[Rows, Rows]) -> None:
+    def end(self, engine: Paced, rows: Sequence[Rows]) -> None:
         """The call is done and releases these rows."""
-        core, plan = engine.setup.core, engine.setup.plan
-        if core is None or plan is None:
+        found = engine.progress()
+        if found is None:
             return
         if self.switch is not None:
             self.switch.worked(max(0.0, self._stopwatch() - self._started_s))
-        held, held_bytes, streams = core.progress()
-        self._move_on(engine, streams, plan.unit_ns)
+        (held, held_bytes, streams), unit_ns = found
+        self._move_on(engine, streams, unit_ns)
         self._find_blocker(held, streams)
         self._count_responses(engine, rows)
         self._adapt(engine, held, held_bytes)
+
+    def arriving(self, newest_ns: int) -> int:
+        """When rows come that are being pushed, the newest of which has this time."""
+        if self._clock is None and not self._is_told:
+            return newest_ns if self._now is None else max(newest_ns, self._now)
+        return newest_ns if self._now is None else self._now
+
+    def admitted(self, side: int, first_row: int, came: Rows) -> None:
+        """Rows got these numbers, by which results name them; they came at these times."""
+        self._noted[side] = True
+        self._arrivals[side].add_each(first_row, came)
 
     def saw(self, side: int, times: Any, multiplier: int, unit_ns: int) -> None:
         """Rows of a stream went to the core; `times` is their time column."""
@@ -111,32 +171,34 @@ class Pace:
             known = times.drop_null() if times.null_count else times
             slack.saw(known.cast("int64").to_numpy(zero_copy_only=False) * multiplier, unit_ns)
 
+    def saw_times(self, side: int, times: Rows, unit_ns: int) -> None:
+        """The same, given as numbers."""
+        slack = self.slacks[side]
+        if slack is not None:
+            slack.saw(times, unit_ns)
+
     # --- what users read -----------------------------------------------------------------------------------
 
     def facts(self) -> dict[str, Any]:
         """The metrics of waiting, by their names."""
         blocked = self._blocked_by
         now = self._now if self._clock is None else round(self._clock() * 1e9)
-        order = self._config.order
         return {
-            "order": self.switch.state.mode if self.switch is not None else order,
-            "blocked_by": None if blocked is None else self._config.streams[blocked].name,
+            "order": self.switch.state.mode if self.switch is not None else self._order,
+            "blocked_by": None if blocked is None else self._streams[blocked].name,
             "blocked_for_s": 0.0 if blocked is None else max(0, (now or 0) - self._blocked_since) / 1e9,
             "response": self._responses.times(),
             "decisions": tuple(self._decisions),
         }
 
-    def lateness_s(self, side: int, unit_ns: int) -> float | None:
+    def lateness_s(self, side: int) -> float | None:
         """The lateness in force; infinite while it is not known yet."""
-        lateness, slack = self._config.streams[side].lateness, self.slacks[side]
-        if lateness is None:
-            return None
-        if slack is None:
-            assert not isinstance(lateness, Lateness)
-            return lateness.amount / 1e9
-        if slack.bound is not None:
-            return slack.bound * unit_ns / 1e9
-        assert isinstance(lateness, Lateness)
+        lateness, slack = self._streams[side].lateness, self.slacks[side]
+        if lateness is None or isinstance(lateness, Span):
+            return None if lateness is None else lateness.amount / 1e9
+        assert slack is not None
+        if slack.bound_ns is not None:
+            return slack.bound_ns / 1e9
         return float("inf") if lateness.at_most is None else lateness.at_most.amount / 1e9
 
     # --- steps ---------------------------------------------------------------------------------------------
@@ -165,12 +227,12 @@ class Pace:
             and self._now - active >= timeout
         )
 
-    def _set_idle(self, engine: Engine, side: int, *, is_idle: bool) -> None:
+    def _set_idle(self, engine: Paced, side: int, *, is_idle: bool) -> None:
         if self._timeouts[side] is not None and self.idle[side] != is_idle:
             self.idle[side] = is_idle
             engine.adjust("idle", side, int(is_idle))
 
-    def _move_on(self, engine: Engine, streams: Any, unit_ns: int) -> None:
+    def _move_on(self, engine: Paced, streams: Any, unit_ns: int) -> None:
         if self._clock is not None:
             self._now = max(self._now or 0, round(self._clock() * 1e9))
         elif not self._is_told:
@@ -190,11 +252,11 @@ class Pace:
             if self._undo[2][side] != self.idle[side]:
                 self._note_idle(side, now)
             self._in_time[side], self._newest[side] = in_time, newest
-            if engine.pushed[side] > self._pushed[side]:
+            if not self._noted[side] and engine.pushed[side] > self._pushed[side]:
                 self._arrivals[side].add(self._pushed[side], now)
 
     def _note_idle(self, side: int, now: int) -> None:
-        stream = self._config.streams[side]
+        stream = self._streams[side]
         if self.idle[side]:
             why = f"nothing of it in time for {stream.idle_timeout}"
             self._note(now, f"stream {stream.name!r}: no longer waited for", why)
@@ -209,40 +271,40 @@ class Pace:
         if (blocker, bound) != (self._blocked_by, self._blocked_at):
             self._blocked_by, self._blocked_at, self._blocked_since = blocker, bound, self._now or 0
 
-    def _count_responses(self, engine: Engine, rows: tuple[Rows, Rows]) -> None:
+    def _count_responses(self, engine: Paced, rows: Sequence[Rows]) -> None:
         if self._now is None or not len(rows[0]):
             return
         self._responses.add(rows, self._arrivals, self._now)
         for side, log in enumerate(self._arrivals):
-            log.forget_before(engine.setup.core.first_needed(side))
+            log.forget_before(engine.first_needed(side))
 
-    def _adapt(self, engine: Engine, held: int, held_bytes: int) -> None:
+    def _adapt(self, engine: Paced, held: int, held_bytes: int) -> None:
         now = self._now
         if now is None:
             return
         switch = self.switch
         if switch is not None and switch.is_time(now, held_bytes):
-            due = sum(direction["due"] for direction in engine.setup.core.statistics()["directions"])
-            rows = (self._in_time[0], self._in_time[1])
             was_synchronised = switch.is_synchronised
-            changed = switch.decide(now, rows=rows, due=due, held=held, held_bytes=held_bytes)
+            changed = switch.decide(
+                now, rows=tuple(self._in_time), due=engine.due(), held=held, held_bytes=held_bytes
+            )
             if changed is not None:
                 self._note(now, *changed)
             if switch.is_synchronised != was_synchronised:
                 engine.adjust("synchronised", 0, int(switch.is_synchronised))
         for side, slack in enumerate(self.slacks):
-            bound = None if slack is None else slack.step(now)
-            if bound is not None:
-                self._set_lateness(engine, side, bound, now)
+            if slack is not None and slack.step(now) is not None:
+                self._set_lateness(engine, side, now)
 
-    def _set_lateness(self, engine: Engine, side: int, bound: int, now: int) -> None:
-        plan, stream = engine.setup.plan, self._config.streams[side]
-        assert plan is not None  # rows have come
+    def _set_lateness(self, engine: Paced, side: int, now: int) -> None:
+        stream, slack = self._streams[side], self.slacks[side]
+        assert slack is not None
+        assert slack.bound_ns is not None
         assert isinstance(stream.lateness, Lateness)
-        engine.adjust("lateness", side, bound * plan.unit_ns)
+        engine.adjust("lateness", side, slack.bound_ns)
         self._note(
             now,
-            f"stream {stream.name!r}: lateness {bound * plan.unit_ns / 1e9:.4g} s",
+            f"stream {stream.name!r}: lateness {slack.bound_ns / 1e9:.4g} s",
             f"to have {stream.lateness.target:.4g} of its rows in time",
         )
 
@@ -277,8 +339,7 @@ class Pace:
         self._now, self._is_told, self._active = plain["now"], plain["told"], plain["active"]
         self._in_time, self._newest, self.idle = plain["in_time"], plain["newest"], plain["idle"]
         self._blocked_by, self._blocked_at, self._blocked_since = plain["blocked"]
-        left, right = (ArrivalLog(log) for log in plain["arrivals"])
-        self._arrivals = (left, right)
+        self._arrivals = tuple(ArrivalLog(log) for log in plain["arrivals"])
         self._responses = ResponseHistogram(plain["responses"])
         self._decisions.extend(ChoiceMade(*choice) for choice in plain["decisions"])
         if self.switch is not None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from collections.abc import Sequence
 from typing import Any, Final
+
+import numpy as np
 
 from watersmeet.join.columns.payload import Rows
 from watersmeet.vocabulary import ResponseTimes
@@ -17,25 +20,40 @@ _MOST_DEAD: Final = 1024  # pushes that may be forgotten and still kept
 
 
 class ArrivalLog:
-    """When each row of one stream was pushed, by its number."""
+    """When each row of one stream came, by its number; rows that came together are noted together."""
 
     __slots__ = ("_first", "_times")
 
-    def __init__(self, plain: list[list[int]] | None = None) -> None:
+    def __init__(self, plain: list[list[Any]] | None = None) -> None:
         self._first: list[int] = plain[0] if plain else []
-        self._times: list[int] = plain[1] if plain else []
+        self._times: list[int | Rows] = [
+            np.array(at, np.int64) if isinstance(at, list) else at for at in (plain[1] if plain else [])
+        ]
 
     def add(self, first_row: int, at_ns: int) -> None:
         """Rows from this one on came at this time."""
-        if self._times and self._times[-1] == at_ns:
+        if self._times and isinstance(self._times[-1], int) and self._times[-1] == at_ns:
             return
         self._first.append(first_row)
         self._times.append(at_ns)
 
+    def add_each(self, first_row: int, at_ns: Rows) -> None:
+        """Rows from this one on came at these times, one each."""
+        if len(at_ns) and at_ns[0] == at_ns[-1] and (at_ns == at_ns[0]).all():
+            self.add(first_row, int(at_ns[0]))
+        elif len(at_ns):
+            self._first.append(first_row)
+            self._times.append(at_ns)
+
     def of(self, row: int) -> int | None:
         """When a row came; None if that is no longer known, or there is no row."""
         place = bisect_right(self._first, row) - 1
-        return self._times[place] if row >= 0 and place >= 0 else None
+        if row < 0 or place < 0:
+            return None
+        times = self._times[place]
+        if isinstance(times, int):
+            return times
+        return int(times[min(row - self._first[place], len(times) - 1)])
 
     def forget_before(self, row: int) -> None:
         """No result will name an older row."""
@@ -44,9 +62,9 @@ class ArrivalLog:
             del self._first[:place]
             del self._times[:place]
 
-    def plain(self) -> list[list[int]]:
+    def plain(self) -> list[list[Any]]:
         """The log as lists."""
-        return [self._first, self._times]
+        return [self._first, [at if isinstance(at, int) else at.tolist() for at in self._times]]
 
 
 class ResponseHistogram:
@@ -61,7 +79,7 @@ class ResponseHistogram:
         self._sum_ns: float = plain["sum"]
         self._longest_ns: int = plain["longest"]
 
-    def add(self, rows: tuple[Rows, Rows], arrivals: tuple[ArrivalLog, ArrivalLog], now_ns: int) -> None:
+    def add(self, rows: Sequence[Rows], arrivals: Sequence[ArrivalLog], now_ns: int) -> None:
         """Results released now; a result's response counts from the arrival of its last row."""
         count = len(rows[0])
         samples = min(count, _SAMPLES)

@@ -60,6 +60,11 @@ class Slack:
         self.bound = bound
         return bound
 
+    @property
+    def bound_ns(self) -> int | None:
+        """The bound in force in nanoseconds; None: the widest allowed."""
+        return None if self.bound is None else self.bound * self._unit_ns
+
     def _fold(self) -> None:
         if self._unseen:
             self._state, _ = adapt_slack(self._state, np.concatenate(self._unseen), self._rule)

@@ -52,6 +52,7 @@ class JoinConfig:
     seed: int
     shed: Shed | None = None
     memory_limit: int | None = None
+    metered: bool = False  # the budget is set anew before each micro-batch (metered_join.py)
     threads: int = 1
     share_all: bool = False  # tests: divide every change among the threads, however small
 

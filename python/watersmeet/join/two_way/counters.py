@@ -50,5 +50,5 @@ def _timing(engine: Engine, side: int) -> dict[str, Any]:
     streams = core.progress()[2]
     newest, watermark = max(stream[1] for stream in streams), streams[side][2]
     behind = None if watermark == _NEVER else max(0, newest - watermark) * plan.unit_ns / 1e9
-    lateness_s = pace.lateness_s(side, plan.unit_ns)
+    lateness_s = pace.lateness_s(side)
     return {"idle": pace.idle[side], "behind_s": behind, "lateness_s": lateness_s}

@@ -21,7 +21,8 @@ from watersmeet.join.columns.late import LateRows
 from watersmeet.join.columns.payload import PayloadStore, Rows
 from watersmeet.join.columns.schema import StreamSchema
 from watersmeet.join.shedding.build import shedding_extra
-from watersmeet.join.timing.pace import Clock, paced
+from watersmeet.join.timing.ordering import windows_in_seconds
+from watersmeet.join.timing.pace import Clock, Pace, Progress, paced
 from watersmeet.join.two_way.advisor import IndexAdvisor
 from watersmeet.join.two_way.config import JoinConfig
 from watersmeet.join.two_way.counters import metrics_of
@@ -51,7 +52,15 @@ class Engine:
         self.is_finished = False
         self.advisor = IndexAdvisor(config, self.division)
         self.stopwatch = Stopwatch()
-        self.pace = paced(config, clock)
+        self.pace: Pace | None = None
+        if config.shed is None:  # a join under a budget keeps its own time
+            self.pace = paced(
+                config.streams,
+                config.order,
+                clock=clock,
+                windows_s=windows_in_seconds(config.streams, config.between),
+                memory_limit=config.memory_limit,
+            )
 
     def push(self, side: int, source: Any, *, at: float | None = None) -> pa.Table:
         """Take a batch and give the results that it releases; an error leaves everything as it was."""
@@ -84,6 +93,47 @@ class Engine:
             self.log = None
         return _with_unmatched(found, 1 - side, released) if len(released) else found
 
+    def refill(self, side: int, source: Any) -> None:
+        """Take rows whose results are known already. Requires: both streams' types are known."""
+        self._enter(side, source, lambda batch, extra: self.setup.core.refill(side, batch, **extra))
+
+    def hold(self, side: int, source: Any, arrivals: Any) -> None:
+        """Take rows of a micro-batch, which wait for drain(). Requires: the same, and a metered join."""
+        self._enter(
+            side,
+            source,
+            lambda batch, extra: self.setup.core.hold(side, batch, arrivals=arrivals, **extra),
+        )
+
+    def drain(self) -> pa.Table:
+        """Join all rows that wait, and give the results."""
+        return self._released(self.setup.core.drain(self.setup.keep))
+
+    def _enter(self, side: int, source: Any, take: Callable[[Any, dict[str, Any]], None]) -> None:
+        """Rows into the core and their payload into its store; an error leaves everything as it was."""
+        setup = self.setup
+        schema, intake, store = setup.schemas[side], setup.intakes[side], setup.stores[side]
+        if schema is None or intake is None or not setup.is_decided:
+            raise WatersmeetError("refill(): push an empty batch of each stream first, to declare its types")
+        batch = schema.aligned(as_batch(source, about="batch"))
+        if batch.num_rows == 0:
+            return
+        extra = {} if self.config.shed is None else shedding_extra(self.config, side, batch, None)
+        extra.pop("at", None)
+        core_batch = intake.core_batch(batch)
+        if store is None:
+            take(core_batch, extra)
+        else:
+            store.append(batch)
+            try:
+                take(core_batch, extra)
+            except BaseException:
+                store.rollback()
+                raise
+            store.commit()
+        self.pushed[side] += batch.num_rows
+        self.trim()
+
     def advance(self, side: int, to: Any) -> pa.Table:
         """Take a promise and give the results that it releases."""
         return self._timed(lambda: self._advance(side, to), bringing=side)
@@ -99,6 +149,19 @@ class Engine:
         call.apply(self.setup.core, self.setup.plan)
         if self.log is not None:
             self.log.append(call)
+
+    def progress(self) -> tuple[Progress, int] | None:
+        """How far the join has come, and its unit of time; None before there is a core."""
+        core, plan = self.setup.core, self.setup.plan
+        return None if core is None or plan is None else (core.progress(), plan.unit_ns)
+
+    def due(self) -> int:
+        """Pairs of rows that were to be decided so far."""
+        return sum(direction["due"] for direction in self.setup.core.statistics()["directions"])
+
+    def first_needed(self, side: int) -> int:
+        """No result still to come has an older row of the stream."""
+        return int(self.setup.core.first_needed(side))
 
     def _timed(
         self, call: Callable[[], tuple[Rows, Rows]], *, at: float | None = None, bringing: int | None = None

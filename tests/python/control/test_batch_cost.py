@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import pytest
+
+from watersmeet.control import BatchCosts, affordable_units, learn_batch
+from watersmeet.errors import ConfigError
+
+
+def learnt(batches: list[tuple[float, float]], *, row_s: float, unit_s: float) -> BatchCosts:
+    costs = BatchCosts()
+    for rows, units in batches:
+        costs = learn_batch(costs, rows=rows, units=units, seconds=row_s * rows + unit_s * units)
+    return costs
+
+
+def test_costs_of_rows_and_units_are_told_apart_by_batches_that_differ() -> None:
+    costs = learnt([(1e4, 1e6), (1e5, 2e6), (3e4, 9e6)], row_s=3e-6, unit_s=4e-8)
+    assert costs.per_row_and_unit == pytest.approx((3e-6, 4e-8), rel=0.02)
+
+
+def test_batches_all_alike_are_foretold_whatever_their_parts() -> None:
+    costs = learnt([(1e5, 1e7)] * 5, row_s=1e-6, unit_s=9e-8)
+    row_s, unit_s = costs.per_row_and_unit
+    assert 1e5 * row_s + 1e7 * unit_s == pytest.approx(1e5 * 1e-6 + 1e7 * 9e-8, rel=0.02)
+
+
+def test_what_rows_take_is_set_aside() -> None:
+    costs = learnt([(1e4, 1e6), (1e5, 2e6), (3e4, 9e6)], row_s=3e-6, unit_s=4e-8)
+    few, many = (affordable_units(costs, rows=rows, bound_s=1.0) for rows in (1e4, 2e5))
+    assert few == pytest.approx((1.0 - 0.03) / 4e-8, rel=0.03)
+    assert many == pytest.approx((1.0 - 0.6) / 4e-8, rel=0.05)
+
+
+def test_some_work_is_left_even_where_the_rows_alone_take_too_long() -> None:
+    costs = learnt([(1e4, 1e6), (1e5, 2e6)], row_s=3e-6, unit_s=4e-8)
+    assert affordable_units(costs, rows=1e9, bound_s=1.0) > 0
+
+
+def test_a_machine_that_becomes_slower_is_believed_within_a_few_batches() -> None:
+    costs = learnt([(1e4, 1e6), (2e4, 5e6)] * 4, row_s=1e-6, unit_s=1e-8)
+    for _ in range(4):
+        costs = learn_batch(costs, rows=1e4, units=3e6, seconds=0.01 + 3e6 * 1e-7)
+    assert costs.per_row_and_unit[1] > 5e-8
+
+
+def test_negative_numbers_are_refused() -> None:
+    with pytest.raises(ConfigError, match="units"):
+        learn_batch(BatchCosts(), rows=1, units=-1, seconds=1)

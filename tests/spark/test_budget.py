@@ -1,0 +1,225 @@
+"""Budgets without Spark: bounded work, results from the full answer and none twice, counters that balance."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tests.spark.by_hand import Query, expected, request
+from tests.spark.inputs import FAMILIES, SECOND, START_US, pairs, table
+
+import watersmeet as wm
+from watersmeet.spark import bucket, meter
+from watersmeet.spark.counts import recall_of
+from watersmeet.spark.lane import LaneJoin
+
+LEFT, RIGHT = table(31, 1500, nulls=0.0), table(32, 1500, nulls=0.0)
+PLENTY = wm.Shed(budget=wm.comparisons(1e12))
+
+
+@pytest.fixture(autouse=True)
+def _empty_cache() -> None:
+    bucket.forget()
+
+
+def cut(rows: pa.Table, batches: int) -> list[pa.Table]:
+    """Stretches of equal time."""
+    times = np.asarray(rows["ts"].cast(pa.int64())) - START_US
+    place = np.minimum(times * batches // (60 * SECOND), batches - 1)
+    return [rows.filter(pa.array(place == batch)) for batch in range(batches)]
+
+
+def run(asked: Any, batches: int = 10, *, fail: float = 0.0, move: float = 0.0) -> Query:
+    query = Query(asked, delay=0, seed=5)
+    bucket.forget()
+    for left, right in zip(cut(LEFT, batches), cut(RIGHT, batches), strict=True):
+        query.batch(left, right, fail=fail, move=move)
+    return query
+
+
+@pytest.mark.parametrize("by", ["one", "key", "slice"])
+@pytest.mark.parametrize(
+    "family", ["equal", "overlap", "cosine", "band", "where", "equal and band", "every pair"]
+)
+def test_differential_a_budget_that_is_never_short_sheds_nothing(family: str, by: Any) -> None:
+    if by == "key" and not family.startswith("equal"):
+        by = "slice"
+    asked = request(
+        LEFT, RIGHT, on=FAMILIES[family], by=by, labels=(0,) if by == "one" else (0, 1, 2), shed=PLENTY
+    )
+    query = run(asked)
+    assert pairs(query.answer()) == pairs(expected(LEFT, RIGHT, asked))
+    assert query.counts["shed"] == 0
+    assert query.counts["due"] == query.counts["done"] > 0
+
+
+@pytest.mark.parametrize("policy", ["auto", "density", "gedik", "random-drop"])
+@pytest.mark.parametrize("by", ["key", "slice"])
+def test_budget_of_comparisons_gives_part_of_the_answer_once_and_its_counters_balance(
+    policy: Any, by: Any
+) -> None:
+    shed = wm.Shed(budget=wm.comparisons(600), policy=policy)
+    asked = request(LEFT, RIGHT, on=FAMILIES["overlap" if by == "slice" else "equal"], by=by, shed=shed)
+    query = run(asked, batches=12)
+    found, whole = pairs(query.answer()), pairs(expected(LEFT, RIGHT, asked))
+    assert not found - whole
+    assert 0 < found.total() < whole.total()
+    assert query.counts["due"] == query.counts["done"] + query.counts["shed"]
+    for report in query.reports:
+        for counts in report.values():
+            assert counts["due"] == counts["done"] + counts["shed"]
+    last = [query.reports[-1][label] for label in asked.labels]
+    assert sum(counts["found"] for counts in last) == found.total()
+
+
+def test_budget_of_comparisons_does_not_depend_on_workers_and_failures() -> None:
+    shed = wm.Shed(budget=wm.comparisons(600))
+    for by in ("key", "slice"):
+        on = FAMILIES["equal" if by == "key" else "overlap"]
+        asked = request(LEFT, RIGHT, on=on, by=by, shed=shed)
+        steady, shaken = run(asked), run(asked, fail=0.3, move=0.8)
+        assert shaken.counts["rebuilds"] > 0
+        assert shaken.counts["catch_ups"] > 0
+        assert pairs(steady.answer()) == pairs(shaken.answer())
+        assert steady.counts["shed"] == shaken.counts["shed"] > 0
+
+
+def test_recall_estimate_holds_the_truth() -> None:
+    asked = request(LEFT, RIGHT, on=FAMILIES["overlap"], shed=wm.Shed(budget=wm.comparisons(3_000)))
+    query = run(asked, batches=12)
+    truth = pairs(query.answer()).total() / pairs(expected(LEFT, RIGHT, asked)).total()
+    last = [query.reports[-1][label] for label in asked.labels]
+    found, missed, variance = (
+        sum(counts[name] for counts in last) for name in ("found", "missed", "missed_variance")
+    )
+    recall = recall_of(found=found, missed=missed, variance=variance)
+    assert truth < 0.9
+    assert recall.low <= truth <= recall.high
+    assert abs(recall.value - truth) < 0.15
+    now = sum(counts["missed_now"] for report in query.reports for counts in report.values())
+    assert now == pytest.approx(missed)
+
+
+# --- a bound on each micro-batch, by a clock that the work itself moves -----------------------------------
+
+
+class Cost:
+    """A machine on which a row and a unit of work take these seconds."""
+
+    def __init__(self, row_s: float, unit_s: float) -> None:
+        self.row_s, self.unit_s, self.now_s = row_s, unit_s, 0.0
+
+
+@pytest.fixture
+def cost(monkeypatch: pytest.MonkeyPatch) -> Cost:
+    machine = Cost(2e-6, 1e-6)
+    hold, drain = LaneJoin.hold, LaneJoin.drain
+
+    def slow_hold(self: LaneJoin, side: int, rows: Any, times: Any, ticks: Any) -> None:
+        machine.now_s += machine.row_s * len(times)
+        hold(self, side, rows, times, ticks)
+
+    def slow_drain(self: LaneJoin, units_per_s: float) -> Any:
+        before = self.units
+        found = drain(self, units_per_s)
+        machine.now_s += machine.unit_s * (self.units - before)
+        return found
+
+    monkeypatch.setattr(LaneJoin, "hold", slow_hold)
+    monkeypatch.setattr(LaneJoin, "drain", slow_drain)
+    monkeypatch.setattr(meter, "clock", lambda: machine.now_s)
+    return machine
+
+
+def burst(seed: int, rows: list[int]) -> list[pa.Table]:
+    """Micro-batches of a second with so many rows each."""
+    whole = table(seed, sum(rows), nulls=0.0)
+    rng = np.random.default_rng(seed)
+    times = np.concatenate(
+        [
+            np.sort(rng.integers(0, SECOND, count)) + START_US + second * SECOND
+            for second, count in enumerate(rows)
+        ]
+    )
+    whole = whole.set_column(0, "ts", pa.array(times, pa.timestamp("us", tz="UTC")))
+    ends = np.cumsum([0, *rows])
+    return [whole.slice(start, end - start) for start, end in pairwise(ends)]
+
+
+def longest_s(report: dict[int, dict[str, float]]) -> float:
+    """The bucket that took longest."""
+    return max(counts["join_us"] for counts in report.values()) * 1e-6
+
+
+@pytest.mark.parametrize("by", ["one", "slice"])
+def test_batch_of_five_times_the_rows_is_back_within_its_bound_in_two_batches(cost: Cost, by: Any) -> None:
+    rows = [200] * 6 + [1000] * 6
+    lefts, rights = burst(41, rows), burst(42, rows)
+
+    def joined(shed: wm.Shed) -> Query:
+        asked = request(
+            lefts[0],
+            rights[0],
+            on=wm.band("price", within=0.01),
+            by=by,
+            labels=(0,) if by == "one" else (0, 1),
+            lower=-2 * SECOND,
+            upper=2 * SECOND,
+            width=2 * SECOND,
+            shed=shed,
+        )
+        query = Query(asked, delay=0)
+        bucket.forget()
+        for left, right in zip(lefts, rights, strict=True):
+            query.batch(left, right)
+        return query
+
+    exact = joined(PLENTY)
+    full = pairs(exact.answer())
+    usual_s, much_s = (max(map(longest_s, exact.reports[part])) for part in (slice(2, 6), slice(8, 12)))
+    bound_s = 2 * usual_s
+    assert much_s > 2 * bound_s
+    query = joined(wm.Shed(budget=wm.per_batch(bound_s)))
+    took = [longest_s(report) for report in query.reports]
+    assert max(took[8:]) <= bound_s
+    assert max(took[6:8]) <= 1.5 * bound_s
+    sheds = [sum(counts["shed"] for counts in report.values()) for report in query.reports]
+    assert sheds[2:6] == [0] * 4
+    assert all(count > 0 for count in sheds[7:])
+    found = pairs(query.answer())
+    assert not found - full
+    last = list(query.reports[-1].values())
+    estimate = recall_of(
+        found=sum(counts["found"] for counts in last),
+        missed=sum(counts["missed"] for counts in last),
+        variance=sum(counts["missed_variance"] for counts in last),
+    )
+    truth = found.total() / full.total()
+    assert truth < 0.9
+    assert abs(estimate.value - truth) < 0.15
+
+
+def test_slower_machine_sheds_more_from_the_next_batch_on(cost: Cost) -> None:
+    rows = [400] * 12
+    lefts, rights = burst(43, rows), burst(44, rows)
+    asked = request(
+        lefts[0],
+        rights[0],
+        on=FAMILIES["overlap"],
+        by="one",
+        labels=(0,),
+        lower=-2 * SECOND,
+        upper=2 * SECOND,
+        shed=wm.Shed(budget=wm.per_batch("50ms")),
+    )
+    query = Query(asked, delay=0)
+    for place, (left, right) in enumerate(zip(lefts, rights, strict=True)):
+        if place == 6:
+            cost.unit_s *= 10
+        query.batch(left, right)
+    took = [report[0]["join_us"] * 1e-6 for report in query.reports]
+    assert max(took[8:]) <= 0.05
+    assert query.reports[-1][0]["shed"] > query.reports[5][0]["shed"]
