@@ -82,7 +82,8 @@ class RingJoin:
     streams      from 2 to 8, each with a window
     on           {("A", "B"): predicate, ...}, all of which must hold; or one wm.where(fn) of one block per
                  stream; with two streams also a predicate alone; None: every combination in the windows
-    slices       into how many parts the windows are cut, each served by its own thread
+    slices       into how many parts the windows are cut, each served by its own thread; "auto": by measured
+                 load, from one to the number of processors
     interleave   how many rows may be on their way through the slices at once
     topology     "split": every slice is told of every new row, and has an equal share of what it may meet;
                  "ring": slices hold stretches of time, and partial results go round
@@ -106,7 +107,7 @@ class RingJoin:
         streams: Sequence[Stream],
         *,
         on: Mapping[tuple[str, str], Predicate] | Predicate | None = None,
-        slices: int = 1,
+        slices: int | Literal["auto"] = 1,
         interleave: int = 16,
         topology: Topology = "split",
         edge: Edge = "inclusive",

@@ -41,6 +41,7 @@ class RingConfig:
     orderings: tuple[tuple[int, ...], ...] | None  # None: by measured selectivities
     order: Order = None
     memory_limit: int | None = None
+    auto: bool = False  # slices by measured load; `slices` is what the join starts with
     test_seeds: tuple[int | None, int | None] = (None, None)  # of a drawn schedule, of drawn delays
 
     @property
@@ -85,7 +86,8 @@ def checked_ring_config(
         streams=known,
         tests=tests,
         whole=whole,
-        slices=_whole_number(slices, "slices", MOST_SLICES),
+        slices=1 if slices == "auto" else _whole_number(slices, "slices", MOST_SLICES),
+        auto=slices == "auto",
         interleave=_whole_number(interleave, "interleave", 1 << 20),
         topology=cast("Topology", _one_of(topology, ("ring", "split"), "topology")),
         edge=cast("Edge", _one_of(edge, ("inclusive", "exclusive"), "edge")),
@@ -180,7 +182,8 @@ def _orderings(value: object, names: list[str]) -> tuple[tuple[int, ...], ...] |
 
 def _whole_number(value: object, argument: str, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        raise ConfigError(f"{argument}={value!r}: expected a whole number from 1 to {most}")
+        or_auto = ", or 'auto'" if argument == "slices" else ""
+        raise ConfigError(f"{argument}={value!r}: expected a whole number from 1 to {most}{or_auto}")
     return value
 
 
