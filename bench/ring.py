@@ -134,9 +134,7 @@ def main(repeats: int = 5, rows: int = 2000, where_rows: int = 300) -> None:
         [Line(f"W1 threads={n}", _window_join("W1", batch=65_536, threads=n)) for n in (1, 2)],
         [Line(f"W2 threads={n}", _window_join("W2", batch=1_024, threads=n)) for n in (1, 2)],
         [
-            Line(
-                f"images {topology} slices={n}", _ring_join((left, right), near, slices=n, topology=topology)
-            )
+            Line(f"images {topology} slices={n}", _ring_join(images, near, slices=n, topology=topology))
             for topology in ("split", "ring")
             for n in (1, 2)
         ],
