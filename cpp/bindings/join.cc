@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "limit.h"
@@ -34,6 +35,7 @@ template <class Value>
   return named<TermKind>({{"equal", TermKind::kEqual},
                           {"band", TermKind::kBand},
                           {"distance", TermKind::kDistance},
+                          {"compiled", TermKind::kCompiled},
                           {"overlap", TermKind::kOverlap},
                           {"subset", TermKind::kSubset},
                           {"superset", TermKind::kSuperset},
@@ -104,7 +106,8 @@ template <class Value>
                                    std::array<std::size_t, kSides> columns, std::string label,
                                    double at_least, std::uint64_t within_integer, double within_real,
                                    const std::string& metric, double at_most, const std::string& element,
-                                   std::size_t width) {
+                                   std::size_t width,
+                                   const std::tuple<std::uintptr_t, std::uintptr_t, bool>& function) {
   TermConfig config;
   config.term.kind = term_kind(kind);
   config.term.at_least = at_least;
@@ -116,6 +119,12 @@ template <class Value>
   config.term.at_most = at_most;
   config.term.element = element_kind(element);
   config.term.width = width;
+  config.term.function = reinterpret_cast<CompiledTest>(std::get<0>(function));
+  config.term.user_data = reinterpret_cast<void*>(std::get<1>(function));
+  config.term.swapped = std::get<2>(function);
+  if (config.term.kind == TermKind::kCompiled && config.term.function == nullptr) {
+    throw ConfigError("function: expected the address of a function");
+  }
   config.columns = columns;
   config.label = std::move(label);
   return config;
@@ -440,7 +449,8 @@ void bind_join(py::module_& module) {
       .def(py::init(&make_term), py::arg("kind"), py::kw_only(), py::arg("coding"), py::arg("columns"),
            py::arg("label"), py::arg("at_least") = 0.0, py::arg("within_integer") = std::uint64_t{0},
            py::arg("within_real") = 0.0, py::arg("metric") = "mean-abs", py::arg("at_most") = 0.0,
-           py::arg("element") = "byte", py::arg("width") = std::size_t{0});
+           py::arg("element") = "byte", py::arg("width") = std::size_t{0},
+           py::arg("function") = std::tuple<std::uintptr_t, std::uintptr_t, bool>{0, 0, false});
   py::class_<StreamConfig>(module, "StreamConfig")
       .def(py::init([](std::string name, std::string time_column, std::int64_t time_multiplier,
                        std::optional<std::uint64_t> window_rows, std::optional<Duration> freshness,

@@ -115,13 +115,13 @@ class PySliceJoin {
     return stream;
   }
 
-  // (members' bits, stream, compared, kept) of every step that was made.
+  // (members' bits, stream, due, kept) of every step that was made.
   [[nodiscard]] py::list steps(const SliceStatistics& counted) const {
     py::list all;
     for (std::size_t members = 0; members < counted.steps.size(); ++members) {
       for (std::size_t other = 0; other < kMostStreams; ++other) {
         const StepCount& step = counted.steps[members][other];
-        if (step.compared > 0) all.append(py::make_tuple(members, other, step.compared, step.kept));
+        if (step.due > 0) all.append(py::make_tuple(members, other, step.due, step.kept));
       }
     }
     return all;

@@ -261,8 +261,10 @@ void bind_tree_join(py::module_& module) {
           "first_needed",
           [](const TreeJoin& join, std::size_t stream) { return join.leaf(stream).state.window.begin(); },
           py::arg("stream"))
-      .def("processed", [](const TreeJoin& join, std::size_t stream) { return join.leaf(stream).state.processed; },
-           py::arg("stream"))
+      .def(
+          "processed",
+          [](const TreeJoin& join, std::size_t stream) { return join.leaf(stream).state.processed; },
+          py::arg("stream"))
       .def("statistics", &statistics);
 }
 

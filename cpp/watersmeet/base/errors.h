@@ -1,7 +1,9 @@
 // Errors the core raises for bad input; the bindings turn each into the Python leaf of the same name.
 #pragma once
 
+#include <cstdint>
 #include <stdexcept>
+#include <string>
 
 namespace watersmeet {
 
@@ -38,6 +40,19 @@ class ConfigError : public Error {
 class MemoryLimitError : public Error {
  public:
   using Error::Error;
+};
+
+// A user's compiled function could not decide about a pair. Rows are numbered as in their windows.
+class PairError : public Error {
+ public:
+  PairError(std::uint64_t own_row, std::uint64_t other_row, int verdict)
+      : Error("a compiled function returned " + std::to_string(verdict)),
+        own(own_row),
+        other(other_row),
+        code(verdict) {}
+  std::uint64_t own;
+  std::uint64_t other;
+  int code;
 };
 
 }  // namespace watersmeet

@@ -90,6 +90,8 @@ class ScanIndex final : public Index {
         case TermKind::kBand:
           return term_.real ? scan_reals(*run.own, row, range, pairs)
                             : scan_integers(*run.own, row, range, pairs);
+        case TermKind::kCompiled:
+          return scan_compiled(*run.own, row, range, run.own_is_left, pairs);
         case TermKind::kDot:
         case TermKind::kCosine:
           return scan_weighted(*run.own, row, range, pairs);
@@ -177,6 +179,14 @@ class ScanIndex final : public Index {
       const std::size_t right = own_is_left ? other_size : own_set.size();
       if (!accepts_overlap(term_, bound, left, right) || !window_.joinable[row]) continue;
       if (accepts_overlap(term_, count_shared(own_set, sets.set(row)), left, right)) pairs.add(own_row, row);
+    }
+  }
+
+  void scan_compiled(const Window& own, Seq own_row, LiveRange range, bool own_is_left, Pairs& pairs) {
+    for (Seq row = range.lo; row < range.hi; ++row) {
+      if (!window_.joinable[row]) continue;
+      if (satisfies(term_, own.columns[0], own_row, window_.columns[0], row, own_is_left))
+        pairs.add(own_row, row);
     }
   }
 

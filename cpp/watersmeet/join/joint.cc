@@ -39,7 +39,7 @@ constexpr std::size_t kMostPairsAtOnce = 1 << 16;
 [[nodiscard]] int rank(const TreePair& pair) {
   if (pair.terms.empty()) return 3;
   const TermKind kind = pair.terms[0].term.kind;
-  const bool scanned = kind == TermKind::kBand || kind == TermKind::kDistance;
+  const bool scanned = kind == TermKind::kBand || kind == TermKind::kDistance || kind == TermKind::kCompiled;
   return kind == TermKind::kEqual ? 0 : scanned ? 2 : 1;
 }
 

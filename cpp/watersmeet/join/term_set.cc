@@ -22,7 +22,8 @@ namespace {
 [[nodiscard]] Column make_column(const Term& term) {
   if (term.kind == TermKind::kEqual) return KeyColumn{};
   if (term.kind == TermKind::kBand) return NumberColumn{};
-  if (term.kind == TermKind::kDistance) return VectorColumn(term.element, term.width);
+  if (term.kind == TermKind::kDistance || term.kind == TermKind::kCompiled)
+    return VectorColumn(term.element, term.width);
   SetColumn sets;
   sets.weighted = term.is_weighted();
   return sets;

@@ -11,7 +11,8 @@ Column empty_column(const Term& term, Seq row) {
   };
   if (term.kind == TermKind::kEqual) return starting_at(KeyColumn{});
   if (term.kind == TermKind::kBand) return starting_at(NumberColumn{});
-  if (term.kind == TermKind::kDistance) return starting_at(VectorColumn(term.element, term.width));
+  if (term.kind == TermKind::kDistance || term.kind == TermKind::kCompiled)
+    return starting_at(VectorColumn(term.element, term.width));
   SetColumn sets;
   sets.weighted = term.is_weighted();
   return starting_at(std::move(sets));

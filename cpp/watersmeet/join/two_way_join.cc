@@ -355,8 +355,22 @@ void TwoWayJoin::probe(std::size_t max_pairs, std::uint64_t max_work, Pairs& fou
   run.hi = fresh.hi.data() + fresh.probed;
   run.max_pairs = max_pairs;
   run.max_work = max_work;
-  fresh.probed += serve(run, found);
+  try {
+    fresh.probed += serve(run, found);
+  } catch (const PairError& error) {
+    explain(stream, error);
+  }
   if (fresh.probed == fresh.lo.size()) next_phase();
+}
+
+// Says which rows it was, by the numbers under which they were pushed.
+void TwoWayJoin::explain(std::size_t stream, const PairError& error) const {
+  const auto row = [this](std::size_t of, Seq number) {
+    return "row " + std::to_string(sides_[of]->row_id(number)) + " of '" + config_.streams[of].name + "'";
+  };
+  const Seq left = stream == 0 ? error.own : error.other;
+  const Seq right = stream == 0 ? error.other : error.own;
+  throw Error(std::string("where: ") + error.what() + " (for " + row(0, left) + ", " + row(1, right) + ")");
 }
 
 // Returns: how many requests were served, as Index::probe() does.

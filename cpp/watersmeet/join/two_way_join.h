@@ -22,6 +22,7 @@
 #include <memory>
 #include <vector>
 
+#include "watersmeet/base/errors.h"
 #include "watersmeet/join/bounds.h"
 #include "watersmeet/join/config.h"
 #include "watersmeet/join/match_ages.h"
@@ -176,6 +177,7 @@ class TwoWayJoin {
   [[nodiscard]] std::uint64_t find_ranges(std::size_t stream, std::size_t from, std::size_t to);
   [[nodiscard]] std::size_t serve(const ProbeRun& run, Pairs& found);
   void verify(std::size_t stream, Pairs& found, Work& work) const;
+  [[noreturn]] void explain(std::size_t stream, const PairError& error) const;
   void next_phase();
 
   [[nodiscard]] bool plain() const { return config_.how == How::kInner && config_.order == Order::kNone; }

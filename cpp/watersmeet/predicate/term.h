@@ -26,7 +26,12 @@ enum class TermKind : std::uint8_t {
   kDot,
   kCosine,
   kDistance,
+  kCompiled,  // a user's C function of the bytes of two rows
 };
+
+// Above 0: the pair matches; 0: it does not; below 0: it cannot be decided, and the join stops. Called on any
+// thread, on several at once.
+using CompiledTest = int (*)(const void* left, const void* right, void* user_data);
 
 // How far apart two vectors are. With a and b of n elements:
 enum class Metric : std::uint8_t {
@@ -49,6 +54,10 @@ struct Term {
   double at_most = 0;
   Element element = Element::kByte;
   std::size_t width = 0;
+  // compiled: of rows of `width` bytes each; swapped: the function's first row is the right one.
+  CompiledTest function = nullptr;
+  void* user_data = nullptr;
+  bool swapped = false;
 
   [[nodiscard]] bool is_set() const { return kind >= TermKind::kOverlap && kind <= TermKind::kCosine; }
   [[nodiscard]] bool is_weighted() const { return kind == TermKind::kDot || kind == TermKind::kCosine; }
@@ -67,7 +76,8 @@ struct Term {
     case TermKind::kSameSet:
       return shared == left_size && shared == right_size;
     case TermKind::kJaccard:
-      // The quotient, as the definition has it: a product would round the other way at thresholds met exactly.
+      // The quotient, as the definition has it: a product would round the other way at thresholds met
+      // exactly.
       return shared > 0 &&
              static_cast<double>(shared) / static_cast<double>(left_size + right_size - shared) >=
                  term.at_least;

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "watersmeet/base/errors.h"
 #include "watersmeet/predicate/distance.h"
 
 namespace watersmeet {
@@ -148,6 +149,15 @@ bool satisfies(const Term& term, const Column& own, Seq own_row, const Column& o
     case TermKind::kDistance:
       return distance_test(term)(std::get<VectorColumn>(own), own_row, std::get<VectorColumn>(other),
                                  other_row);
+    case TermKind::kCompiled: {
+      const void* own_bytes = std::get<VectorColumn>(own).at(own_row);
+      const void* other_bytes = std::get<VectorColumn>(other).at(other_row);
+      const bool own_first = own_is_left != term.swapped;
+      const int verdict = own_first ? term.function(own_bytes, other_bytes, term.user_data)
+                                    : term.function(other_bytes, own_bytes, term.user_data);
+      if (verdict < 0) throw PairError(own_row, other_row, verdict);
+      return verdict > 0;
+    }
     default:
       return satisfies_set(term, std::get<SetColumn>(own), own_row, std::get<SetColumn>(other), other_row,
                            own_is_left);

@@ -50,8 +50,10 @@ struct Message {
   RowSet rows = {};
 };
 
-// Pairs compared and kept where rows made of the streams in `members` probed stream `other`.
+// Where rows made of the streams in `members` probed stream `other`: pairs within the window's bounds,
+// evaluations of terms and checks (or entries of an index read instead), and pairs that were kept.
 struct StepCount {
+  std::uint64_t due = 0;
   std::uint64_t compared = 0;
   std::uint64_t kept = 0;
 };

@@ -7,13 +7,15 @@
 
 namespace watersmeet {
 
-void SliceNode::begin(const Run& run, Outlet& next, std::size_t slices, std::size_t retiring) {
+void SliceNode::begin(const Run& run, Outlet& next, Prober& prober, std::size_t slices,
+                      std::size_t retiring) {
   run_ = &run;
   next_ = &next;
+  prober_ = &prober;
+  prober.begin(run);
   slices_ = slices;
   tail_ = retiring - 1;
   live_.assign(run.config->interleave, std::vector<RowRange>(run.streams()));
-  prober_ = std::make_unique<Prober>(run);
   waiting_ends_.clear();
   results_.clear();
   admitted_ = ended_ = 0;
@@ -42,7 +44,7 @@ bool SliceNode::admit() {
   Message end;
   end.cycle = probe.cycle;
   end.step = 1;
-  if (prober_->has_candidates()) {
+  if (prober_->has_requests()) {
     end.step = 0;  // becomes 1 when it has waited for them
     waiting_ends_.push_back(end);
   } else {
@@ -67,8 +69,8 @@ void SliceNode::handle(const Message& message) {
       return;
     }
     case MessageKind::kEnd:
-      // Partial results that candidates here may still lead to have to leave before the END does.
-      if (prober_->has_candidates()) {
+      // Partial results that requests here may still lead to have to leave before the END does.
+      if (prober_->has_requests()) {
         waiting_ends_.push_back(message);
       } else {
         pass_end(message);
@@ -108,8 +110,7 @@ void SliceNode::extend(const Found& partial, std::size_t step) {
   if (!run_->store->joinable(cycle.stream, cycle.row)) return;
   const std::size_t other = run_->orderings[cycle.stream][step];
   const RowRange& seen = live(partial.cycle)[other];
-  prober_->probe(partial, other, seen.first, seen.last,
-                 [this, step](const Found& found) { emit(found, step + 1); });
+  prober_->ask(partial, other, seen.first, seen.last);
 }
 
 void SliceNode::emit(const Found& found, std::size_t step) {
@@ -127,7 +128,7 @@ void SliceNode::emit(const Found& found, std::size_t step) {
 }
 
 void SliceNode::settle() {
-  if (prober_->has_candidates()) {
+  if (prober_->has_requests()) {
     prober_->settle([this](const Found& found) {
       emit(found, static_cast<std::size_t>(__builtin_popcount(found.members)) - 1);
     });

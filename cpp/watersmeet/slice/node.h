@@ -15,7 +15,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "watersmeet/slice/cycle.h"
@@ -41,8 +40,8 @@ class SliceNode {
   SliceNode(std::size_t place, std::size_t streams) : place_(place), held_(streams) {}
 
   // Before a run: `slices` nodes form the ring, of which those from `retiring` on take no new rows.
-  void begin(const Run& run, Outlet& next, std::size_t slices, std::size_t retiring);
-  // After a run, or a failure: forgets live cycles and candidates, keeps the rows.
+  void begin(const Run& run, Outlet& next, Prober& prober, std::size_t slices, std::size_t retiring);
+  // After a run, or a failure: forgets live cycles and requests, keeps the rows.
   void end();
 
   // Head only: starts a cycle if one is left and fewer than `interleave` are in flight.
@@ -51,14 +50,13 @@ class SliceNode {
   [[nodiscard]] bool is_done() const { return ended_ == run_->cycles.size(); }
 
   void handle(const Message& message);
-  // Decides about collected candidates and then sends the ENDs that had to wait for them.
+  // Serves the requests collected and then sends the ENDs that had to wait for them.
   void settle();
   [[nodiscard]] bool wants_settling() const { return prober_->is_full(); }
 
   [[nodiscard]] const std::vector<RowRange>& held() const { return held_; }
   void hold(std::vector<RowRange> held) { held_ = std::move(held); }
   [[nodiscard]] std::vector<Found>& results() { return results_; }
-  [[nodiscard]] const Prober* prober() const { return prober_.get(); }
   [[nodiscard]] std::uint64_t messages() const { return messages_; }
 
  private:
@@ -80,7 +78,7 @@ class SliceNode {
   std::size_t slices_ = 1;
   std::size_t tail_ = 0;                     // the last place that takes new rows
   std::vector<std::vector<RowRange>> live_;  // per cycle in flight, per stream, what it sees here
-  std::unique_ptr<Prober> prober_;
+  Prober* prober_ = nullptr;
   std::vector<Message> waiting_ends_;
   std::vector<Found> results_;
   std::uint32_t admitted_ = 0;

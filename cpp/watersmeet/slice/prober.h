@@ -1,116 +1,101 @@
 // Extends partial results by the rows of one window: the innermost loop of every topology.
 //
-// Native terms are decided at once. Where a check outside the core has its say, candidates are collected and
-// asked for in blocks, since such a call costs far more than a pair. Invariants
-//   (1) Every extension that satisfies all terms and checks among its members is handed out exactly once.
-//   (2) Extensions are handed out by probe() or by the next settle().
-// Threads    one per worker.
+// Requests are collected and served together, those of one step in one run over an index: keys are looked up
+// with prefetches, and vectors compared in tiles. Where a check outside the core has its say, candidates are
+// asked for in blocks, since such a call costs far more than a pair.
+// Invariants
+//   (1) Every extension asked for that satisfies all terms and checks among its members is handed out exactly
+//   once, by the next settle().
+// Threads    one per worker; each has a lane of its own.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
+#include "watersmeet/base/errors.h"
 #include "watersmeet/slice/cycle.h"
 
 namespace watersmeet {
 
 class Prober {
  public:
-  explicit Prober(const Run& run);
+  explicit Prober(std::size_t lane) : lane_(lane), counts_(std::make_unique<Counts>()) {}
 
-  // Extends `partial` by rows [first, last) of `other`, taking each `stride`-th row that is `offset` modulo
-  // `stride`.
-  template <class Emit>
-  void probe(const Found& partial, std::size_t other, Seq first, Seq last, Emit emit) {
-    probe(partial, other, first, last, 1, 0, emit);
-  }
-  template <class Emit>
-  void probe(const Found& partial, std::size_t other, Seq first, Seq last, std::size_t stride,
-             std::size_t offset, Emit emit);
-  // Asks for all candidates collected, and hands out those that are kept.
-  template <class Emit>
-  void settle(Emit emit);
+  // Before a run; counts go on.
+  void begin(const Run& run);
 
-  [[nodiscard]] bool has_candidates() const { return !candidates_.empty(); }
-  // Enough to be asked for now.
-  [[nodiscard]] bool is_full() const { return candidates_.size() >= kBlock; }
-  void clear() { candidates_.clear(); }
+  // Asks for `partial`, extended by rows [first, last) of `other`.
+  void ask(const Found& partial, std::size_t other, Seq first, Seq last);
+  [[nodiscard]] bool has_requests() const { return !requests_.empty(); }
+  // Enough to be served now.
+  [[nodiscard]] bool is_full() const { return requests_.size() >= kMostRequests || due_ >= kMostDue; }
+  void clear();
+
+  // Serves all requests, and hands out what they found.
+  using Emit = std::function<void(const Found& found)>;
+  void settle(const Emit& emit);
 
   // By members' bits, then by stream.
   using Counts = std::array<std::array<StepCount, kMostStreams>, std::size_t{1} << kMostStreams>;
   [[nodiscard]] const Counts& counts() const { return *counts_; }
 
  private:
-  static constexpr std::size_t kBlock = 1 << 15;
+  static constexpr std::size_t kMostRequests = 512;
+  static constexpr std::uint64_t kMostDue = std::uint64_t{1} << 22;
+  static constexpr std::size_t kBlock = 1 << 15;  // candidates per check
 
-  [[nodiscard]] bool matches(const Found& partial, std::size_t other, Seq row) const;
+  struct Request {
+    Found partial;
+    std::uint8_t other = 0;
+    Seq first = 0;
+    Seq last = 0;
+  };
+  // Requests by rows of one stream, of equal members, to one window.
+  struct Step {
+    std::size_t stream = 0;
+    std::uint32_t members = 0;
+    std::size_t other = 0;
+    [[nodiscard]] bool operator==(const Step&) const = default;
+  };
+  // The term whose index finds the partners of a step, seen by the member `own`.
+  struct Driver {
+    std::size_t own = 0;
+    const SliceStore::TermLink* link = nullptr;
+  };
+
+  [[nodiscard]] Step step_of(const Request& request) const;
+  [[nodiscard]] Driver driver_of(const Step& step) const;
   // Cuts [first, last) to the rows of `other` that are in reach of all members, whichever of them is newer
   // (SPEC H5).
   void narrow(const Found& partial, std::size_t other, Seq& first, Seq& last) const;
-  // The checks that become decidable when `other` joins `members`.
-  [[nodiscard]] const std::vector<std::size_t>& checks_for(std::uint32_t members, std::size_t other) const {
-    return checks_[members * kMostStreams + other];
-  }
-  void ask(std::vector<Found>& group, std::uint32_t before, std::size_t other);
+  void serve(const Step& step, const std::vector<Request>& group, const Emit& emit);
+  void serve_by_index(const Step& step, const Driver& driver, const std::vector<Request>& group,
+                      const Emit& emit);
+  void serve_by_scan(const Step& step, const std::vector<Request>& group, const Emit& emit);
+  [[nodiscard]] std::size_t probed(const Driver& driver, std::size_t other, const ProbeRun& probe,
+                                   Work& work);
+  [[noreturn]] void explain(std::size_t own, std::size_t other, const PairError& error) const;
+  // Whether all terms but the driver's hold between the members and a row.
+  [[nodiscard]] bool matches(const Found& partial, const Driver& driver, std::size_t other, Seq row,
+                             StepCount& count) const;
+  // Hands out those of found_ that pass the checks that `step` makes decidable.
+  void check_and_emit(const Step& step, const Emit& emit);
 
-  struct Candidate {
-    Found found;
-    std::uint8_t other = 0;
-  };
-
-  const Run& run_;
-  std::vector<std::vector<std::size_t>> checks_;
-  std::vector<Candidate> candidates_;
-  std::vector<std::uint8_t> keep_;
+  const std::size_t lane_;
+  const Run* run_ = nullptr;
+  std::vector<Request> requests_;
+  std::uint64_t due_ = 0;
   std::unique_ptr<Counts> counts_;
+  // Scratch memory of settle().
+  std::vector<Found> found_;
+  std::vector<std::uint8_t> keep_;
+  std::vector<Seq> rows_, lo_, hi_;
+  std::vector<std::uint32_t> partners_;  // per request
+  Pairs pairs_;
 };
-
-template <class Emit>
-void Prober::probe(const Found& partial, std::size_t other, Seq first, Seq last, std::size_t stride,
-                   std::size_t offset, Emit emit) {
-  if (run_.two_sided) narrow(partial, other, first, last);
-  if (first >= last) return;
-  const bool asks = !checks_for(partial.members, other).empty();
-  StepCount& count = (*counts_)[partial.members][other];
-  Found found = partial;
-  found.members |= std::uint32_t{1} << other;
-  Seq row = first + (offset + stride - first % stride) % stride;
-  for (; row < last; row += stride) {
-    ++count.compared;
-    if (!matches(partial, other, row)) continue;
-    found.rows[other] = row;
-    if (asks) {
-      candidates_.push_back({found, static_cast<std::uint8_t>(other)});
-    } else {
-      ++count.kept;
-      emit(found);
-    }
-  }
-}
-
-template <class Emit>
-void Prober::settle(Emit emit) {
-  std::vector<Candidate> waiting;
-  waiting.swap(candidates_);
-  std::vector<Found> group;
-  // Candidates of one step are asked for together; steps in order of first appearance.
-  std::vector<std::uint8_t> done(waiting.size(), 0);
-  for (std::size_t at = 0; at < waiting.size(); ++at) {
-    if (done[at] != 0) continue;
-    const std::uint32_t members = waiting[at].found.members;
-    const std::uint8_t other = waiting[at].other;
-    group.clear();
-    for (std::size_t like = at; like < waiting.size(); ++like) {
-      if (done[like] != 0 || waiting[like].found.members != members || waiting[like].other != other) continue;
-      done[like] = 1;
-      group.push_back(waiting[like].found);
-    }
-    ask(group, members & ~(std::uint32_t{1} << other), other);
-    for (const Found& found : group) emit(found);
-  }
-}
 
 }  // namespace watersmeet

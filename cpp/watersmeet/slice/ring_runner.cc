@@ -54,7 +54,7 @@ class RingRunner final : public Runner {
     drop_retired();
     const auto before = held();
     for (std::size_t place = 0; place < nodes_.size(); ++place) {
-      nodes_[place].begin(run, *outlets_[place], nodes_.size(), active_);
+      nodes_[place].begin(run, *outlets_[place], probers_.of(place), nodes_.size(), active_);
     }
     done_.store(false, std::memory_order_seq_cst);
     if (config_.schedule_seed.has_value()) {
@@ -65,7 +65,7 @@ class RingRunner final : public Runner {
       run_on_threads(poll);
     }
     const bool failed = failure_.happened();
-    count();
+    for (const SliceNode& node : nodes_) messages_ += node.messages();
     for (SliceNode& node : nodes_) node.end();
     if (failed) {
       put_back(before);
@@ -128,15 +128,8 @@ class RingRunner final : public Runner {
 
   void add_to(SliceStatistics& statistics) const override {
     statistics.held = held();
-    statistics.compared = compared_;
-    statistics.compared.resize(nodes_.size(), 0);
     statistics.messages += messages_;
-    for (std::size_t members = 0; members < steps_.size(); ++members) {
-      for (std::size_t other = 0; other < kMostStreams; ++other) {
-        statistics.steps[members][other].compared += steps_[members][other].compared;
-        statistics.steps[members][other].kept += steps_[members][other].kept;
-      }
-    }
+    probers_.add_to(statistics, nodes_.size());
   }
 
  private:
@@ -251,21 +244,6 @@ class RingRunner final : public Runner {
     }
   }
 
-  void count() {
-    compared_.resize(std::max(compared_.size(), nodes_.size()), 0);
-    for (std::size_t place = 0; place < nodes_.size(); ++place) {
-      messages_ += nodes_[place].messages();
-      const Prober::Counts& counts = nodes_[place].prober()->counts();
-      for (std::size_t members = 0; members < counts.size(); ++members) {
-        for (std::size_t other = 0; other < kMostStreams; ++other) {
-          compared_[place] += counts[members][other].compared;
-          steps_[members][other].compared += counts[members][other].compared;
-          steps_[members][other].kept += counts[members][other].kept;
-        }
-      }
-    }
-  }
-
   const SliceConfig& config_;
   std::vector<SliceNode> nodes_;
   std::size_t active_ = 1;
@@ -274,15 +252,36 @@ class RingRunner final : public Runner {
   std::unique_ptr<WorkerPool> pool_;
   std::atomic<bool> done_{false};
   Failure failure_;
-  std::vector<std::uint64_t> compared_;
+  Probers probers_;
   std::uint64_t messages_ = 0;
-  Prober::Counts steps_ = {};
 };
 
 }  // namespace
 
 std::unique_ptr<Runner> make_ring_runner(const SliceConfig& config) {
   return std::make_unique<RingRunner>(config);
+}
+
+Prober& Probers::of(std::size_t slice) {
+  while (probers_.size() <= slice) probers_.push_back(std::make_unique<Prober>(probers_.size()));
+  return *probers_[slice];
+}
+
+void Probers::add_to(SliceStatistics& statistics, std::size_t slices) const {
+  statistics.compared.resize(std::max(slices, probers_.size()), 0);
+  for (std::size_t slice = 0; slice < probers_.size(); ++slice) {
+    const Prober::Counts& counts = probers_[slice]->counts();
+    for (std::size_t members = 0; members < counts.size(); ++members) {
+      for (std::size_t other = 0; other < kMostStreams; ++other) {
+        const StepCount& more = counts[members][other];
+        StepCount& all = statistics.steps[members][other];
+        statistics.compared[slice] += more.compared;
+        all.due += more.due;
+        all.compared += more.compared;
+        all.kept += more.kept;
+      }
+    }
+  }
 }
 
 void sort_results(std::vector<Found>& results, std::size_t from, std::size_t streams) {

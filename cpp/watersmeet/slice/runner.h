@@ -1,10 +1,11 @@
 // Runs cycles on slices: the part of a join on slices that knows threads.
 //
 // Two ways to arrange the slices. A ring ([PSP]): every slice holds a stretch of time of every window,
-// messages go from slice to slice. Split (SplitJoin's idea, Najafi et al. 2016): every slice holds each n-th
-// row, is told of every cycle, and follows what its own rows lead to. Departs from SplitJoin: in one memory a
-// slice can read the rows of the others, so partial results stay where they are made instead of being
-// broadcast.
+// messages go from slice to slice. Split (SplitJoin's idea, Najafi et al. 2016): every slice is told of every
+// cycle, compares it with its own share of the first window, and follows what that leads to. Departs from
+// SplitJoin: in one memory a slice can read the rows of the others, so shares are equal parts of what a row
+// may meet, cut anew for every row, instead of rows dealt out in turn; and partial results stay where they
+// are made instead of being broadcast.
 //
 // Invariants
 //   (1) After execute() the results are those of all cycles, whatever the threads did; after it throws, what
@@ -35,6 +36,16 @@ struct SliceStatistics {
   std::vector<std::uint64_t> compared;      // per slice, so far
   std::uint64_t messages = 0;
   Prober::Counts steps = {};
+};
+
+// The probers of a runner's slices, which outlive runs and resizes, so that their counts go on.
+class Probers {
+ public:
+  [[nodiscard]] Prober& of(std::size_t slice);
+  void add_to(SliceStatistics& statistics, std::size_t slices) const;
+
+ private:
+  std::vector<std::unique_ptr<Prober>> probers_;
 };
 
 class Runner {

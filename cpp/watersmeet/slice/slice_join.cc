@@ -129,6 +129,9 @@ void SliceJoin::process(const Callbacks& callbacks, std::vector<Found>& found, S
     collect(run);
     if (run.cycles.empty()) return;
     found.clear();
+    std::vector<std::vector<Seq>> probing(streams_.size());
+    for (const Cycle& cycle : run.cycles) probing[cycle.stream].push_back(cycle.row);
+    store_.prepare(probing, runner_->slices());
     runner_->execute(run, callbacks.poll, found);
     for (const Found& result : found) {
       for (std::size_t at = 0; at < streams_.size(); ++at) {

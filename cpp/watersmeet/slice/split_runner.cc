@@ -13,15 +13,13 @@ class SplitRunner final : public Runner {
   explicit SplitRunner(const SliceConfig& config) : config_(config), slices_(config.slices) {}
 
   void execute(const Run& run, const std::function<void()>& poll, std::vector<Found>& results) override {
-    probers_.clear();
-    for (std::size_t slice = 0; slice < slices_; ++slice) probers_.push_back(std::make_unique<Prober>(run));
+    for (std::size_t slice = 0; slice < slices_; ++slice) probers_.of(slice).begin(run);
     found_.assign(slices_, {});
     if (slices_ == 1 || config_.schedule_seed.has_value()) {
       for (std::size_t slice = 0; slice < slices_; ++slice) work(run, slice);
     } else {
       run_on_threads(run, poll);
     }
-    count();
     failure_.rethrow();
     const std::size_t from = results.size();
     for (const auto& found : found_) results.insert(results.end(), found.begin(), found.end());
@@ -41,14 +39,7 @@ class SplitRunner final : public Runner {
   void put_back(const std::vector<std::vector<RowRange>>&) override {}
 
   void add_to(SliceStatistics& statistics) const override {
-    statistics.compared = compared_;
-    statistics.compared.resize(slices_, 0);
-    for (std::size_t members = 0; members < steps_.size(); ++members) {
-      for (std::size_t other = 0; other < kMostStreams; ++other) {
-        statistics.steps[members][other].compared += steps_[members][other].compared;
-        statistics.steps[members][other].kept += steps_[members][other].kept;
-      }
-    }
+    probers_.add_to(statistics, slices_);
   }
 
  private:
@@ -65,7 +56,7 @@ class SplitRunner final : public Runner {
                });
   }
 
-  // Cycles are taken in groups, so that candidates of several are asked for together.
+  // Cycles are taken in groups, so that the requests of several are served together.
   void work(const Run& run, std::size_t slice) {
     try {
       const auto cycles = static_cast<std::uint32_t>(run.cycles.size());
@@ -81,7 +72,7 @@ class SplitRunner final : public Runner {
   }
 
   void follow(const Run& run, std::size_t slice, std::uint32_t first, std::uint32_t last) {
-    Prober& prober = *probers_[slice];
+    Prober& prober = probers_.of(slice);
     std::vector<Found> partials;
     for (std::uint32_t at = first; at < last; ++at) {
       const Cycle& cycle = run.cycles[at];
@@ -94,40 +85,31 @@ class SplitRunner final : public Runner {
       for (const Found& partial : partials) {
         const Cycle& cycle = run.cycles[partial.cycle];
         const std::size_t other = run.orderings[cycle.stream][step];
-        // The first window is shared out by row number; what follows from a row stays with its slice.
-        const std::size_t stride = step == 0 ? slices_ : 1;
-        const std::size_t offset = step == 0 ? slice : 0;
-        prober.probe(partial, other, cycle.oldest[other], cycle.newest[other], stride, offset, keep);
+        Seq first = cycle.oldest[other];
+        Seq last = cycle.newest[other];
+        if (step == 0) cut(first, last, slice);
+        prober.ask(partial, other, first, last);
         if (prober.is_full()) prober.settle(keep);
       }
-      if (prober.has_candidates()) prober.settle(keep);
+      if (prober.has_requests()) prober.settle(keep);
       partials.swap(extended);
     }
     found_[slice].insert(found_[slice].end(), partials.begin(), partials.end());
   }
 
-  void count() {
-    compared_.resize(std::max(compared_.size(), slices_), 0);
-    for (std::size_t slice = 0; slice < slices_; ++slice) {
-      const Prober::Counts& counts = probers_[slice]->counts();
-      for (std::size_t members = 0; members < counts.size(); ++members) {
-        for (std::size_t other = 0; other < kMostStreams; ++other) {
-          compared_[slice] += counts[members][other].compared;
-          steps_[members][other].compared += counts[members][other].compared;
-          steps_[members][other].kept += counts[members][other].kept;
-        }
-      }
-    }
+  // The first window is shared out in equal parts; what follows from a row stays with its slice.
+  void cut(Seq& first, Seq& last, std::size_t slice) const {
+    const Seq size = last - first;
+    last = first + size * (slice + 1) / slices_;
+    first = first + size * slice / slices_;
   }
 
   const SliceConfig& config_;
   std::size_t slices_;
-  std::vector<std::unique_ptr<Prober>> probers_;
+  Probers probers_;
   std::vector<std::vector<Found>> found_;
   std::unique_ptr<WorkerPool> pool_;
   Failure failure_;
-  std::vector<std::uint64_t> compared_;
-  Prober::Counts steps_ = {};
 };
 
 }  // namespace

@@ -24,10 +24,17 @@ namespace {
 [[nodiscard]] Column make_column(const Term& term) {
   if (term.kind == TermKind::kEqual) return KeyColumn{};
   if (term.kind == TermKind::kBand) return NumberColumn{};
-  if (term.kind == TermKind::kDistance) return VectorColumn(term.element, term.width);
+  if (term.kind == TermKind::kDistance || term.kind == TermKind::kCompiled)
+    return VectorColumn(term.element, term.width);
   SetColumn sets;
   sets.weighted = term.is_weighted();
   return sets;
+}
+
+[[nodiscard]] std::unique_ptr<Index> make_index(const Window& window, const Term& term) {
+  if (term.kind == TermKind::kEqual) return make_hash_index(window, term);
+  if (term.is_set()) return make_inverted_index(window, term, MergeKind::kAuto);
+  return make_scan_index(window, term);
 }
 
 [[nodiscard]] Seq end_of(const Column& column) {
@@ -52,9 +59,7 @@ namespace {
 }  // namespace
 
 SliceStore::SliceStore(const SliceConfig& config)
-    : config_(&config),
-      columns_(config.streams.size()),
-      links_(config.streams.size() * config.streams.size()) {
+    : config_(&config), sides_(config.streams.size()), links_(config.streams.size() * config.streams.size()) {
   const std::size_t streams = config.streams.size();
   for (std::size_t stream = 0; stream < streams; ++stream) windows_.emplace_back();
   for (std::size_t at = 0; at < config.terms.size(); ++at) {
@@ -62,17 +67,24 @@ SliceStore::SliceStore(const SliceConfig& config)
     codings_.push_back(make_coding(term));
     distances_.emplace_back();
     if (term.term.kind == TermKind::kDistance) distances_.back().emplace(term.term);
-    const std::size_t left = add_column(term.left, at, true);
-    const std::size_t right = add_column(term.right, at, false);
-    links_[term.left * streams + term.right].push_back({at, left, right, true});
-    links_[term.right * streams + term.left].push_back({at, right, left, false});
+    TermSide& left = add_side(term.left, at, true);
+    TermSide& right = add_side(term.right, at, false);
+    links_[term.left * streams + term.right].push_back(
+        {at, true, &left.window, &right.window, right.index.get()});
+    links_[term.right * streams + term.left].push_back(
+        {at, false, &right.window, &left.window, left.index.get()});
   }
 }
 
-std::size_t SliceStore::add_column(std::size_t stream, std::size_t term, bool left) {
-  columns_[stream].push_back({term, left});
-  windows_[stream].columns.push_back(make_column(config_->terms[term].term));
-  return columns_[stream].size() - 1;
+SliceStore::TermSide& SliceStore::add_side(std::size_t stream, std::size_t term, bool left) {
+  auto side = std::make_unique<TermSide>();
+  side->term = term;
+  side->left = left;
+  const Term& given = config_->terms[term].term;
+  side->window.columns.push_back(make_column(given));
+  side->index = make_index(side->window, given);
+  sides_[stream].push_back(std::move(side));
+  return *sides_[stream].back();
 }
 
 void SliceStore::append(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array,
@@ -89,11 +101,32 @@ void SliceStore::append(std::size_t stream, const ArrowSchema& schema, const Arr
   const TimeCheck check = read_times(views.at(0), config.time_multiplier, floor, times.data());
   if (check.fault != TimeFault::kNone) refuse_time(config, check);
   std::vector<std::uint8_t> joinable(rows, 1);
+  std::size_t indexed = 0;
   try {
-    append_columns(stream, views, joinable.data());
+    const ArrowView* next = views.data() + 1;
+    for (const auto& side : sides_[stream]) {
+      append_column(*side, next, joinable.data());
+      next += config_->terms[side->term].columns[side->left ? 0 : 1];
+    }
+    // A row is joinable or not in all its terms alike.
+    for (const auto& side : sides_[stream]) {
+      side->window.timestamps.append(times.data(), rows);
+      side->window.joinable.append(joinable.data(), rows);
+      side->window.close_append(first);
+    }
+    for (const auto& side : sides_[stream]) {
+      ++indexed;
+      side->index->append(first, first + rows);
+    }
   } catch (...) {
-    release(stream, first, first + rows);
-    window.truncate(first);
+    for (const auto& side : sides_[stream]) {
+      if (indexed > 0) {
+        --indexed;
+        side->index->truncate(first);
+      }
+      release(*side, first, first + rows);
+      side->window.truncate(first);
+    }
     throw;
   }
   window.timestamps.append(times.data(), rows);
@@ -101,83 +134,98 @@ void SliceStore::append(std::size_t stream, const ArrowSchema& schema, const Arr
   window.close_append(first);
 }
 
-void SliceStore::append_columns(std::size_t stream, const std::vector<ArrowView>& views,
-                                std::uint8_t* joinable) {
-  auto next = views.begin() + 1;
-  for (std::size_t at = 0; at < columns_[stream].size(); ++at) {
-    const StreamColumn& place = columns_[stream][at];
-    const SliceTerm& config = config_->terms[place.term];
-    const TermCoding& coding = codings_[place.term];
-    const auto end = next + static_cast<std::ptrdiff_t>(config.columns[place.left ? 0 : 1]);
-    Column& column = windows_[stream].columns[at];
-    try {
-      if (auto* keys = std::get_if<KeyColumn>(&column)) {
-        append_keys({next, end}, coding, *keys, joinable);
-      } else if (auto* numbers = std::get_if<NumberColumn>(&column)) {
-        append_numbers(*next, config.term.real, *numbers, joinable);
-      } else if (auto* vectors = std::get_if<VectorColumn>(&column)) {
-        append_vectors(*next, *vectors, joinable);
-      } else {
-        append_sets(*next, end - next > 1 ? &*(next + 1) : nullptr, coding, std::get<SetColumn>(column),
-                    joinable);
-      }
-    } catch (const SchemaError& error) {
-      throw SchemaError(config.label + ": " + error.what());
+void SliceStore::append_column(TermSide& side, const ArrowView* views, std::uint8_t* joinable) {
+  const SliceTerm& config = config_->terms[side.term];
+  const TermCoding& coding = codings_[side.term];
+  const std::size_t count = config.columns[side.left ? 0 : 1];
+  Column& column = side.window.columns[0];
+  try {
+    if (auto* keys = std::get_if<KeyColumn>(&column)) {
+      append_keys({views, views + count}, coding, *keys, joinable);
+    } else if (auto* numbers = std::get_if<NumberColumn>(&column)) {
+      append_numbers(*views, config.term.real, *numbers, joinable);
+    } else if (auto* vectors = std::get_if<VectorColumn>(&column)) {
+      append_vectors(*views, *vectors, joinable);
+    } else {
+      append_sets(*views, count > 1 ? views + 1 : nullptr, coding, std::get<SetColumn>(column), joinable);
     }
-    next = end;
+  } catch (const SchemaError& error) {
+    throw SchemaError(config.label + ": " + error.what());
   }
 }
 
-void SliceStore::release(std::size_t stream, Seq first, Seq last) {
-  for (std::size_t at = 0; at < columns_[stream].size(); ++at) {
-    const TermCoding& coding = codings_[columns_[stream][at].term];
-    if (coding.interner == nullptr) continue;
-    const Column& column = windows_[stream].columns[at];
-    const Seq end = std::min(last, end_of(column));
-    if (end <= first) continue;
-    if (const auto* keys = std::get_if<KeyColumn>(&column)) {
-      release_keys(coding, *keys, first, end);
-    } else {
-      release_sets(coding, std::get<SetColumn>(column), first, end);
-    }
+void SliceStore::release(const TermSide& side, Seq first, Seq last) {
+  const TermCoding& coding = codings_[side.term];
+  if (coding.interner == nullptr) return;
+  const Column& column = side.window.columns[0];
+  const Seq end = std::min(last, end_of(column));
+  if (end <= first) return;
+  if (const auto* keys = std::get_if<KeyColumn>(&column)) {
+    release_keys(coding, *keys, first, end);
+  } else {
+    release_sets(coding, std::get<SetColumn>(column), first, end);
   }
 }
 
 void SliceStore::take_back(std::size_t stream, Seq row) {
   Window& window = windows_[stream];
   if (row >= window.end()) return;
-  release(stream, row, window.end());
+  for (const auto& side : sides_[stream]) {
+    side->index->truncate(row);
+    release(*side, row, window.end());
+    side->window.truncate(row);
+  }
   window.truncate(row);
 }
 
 void SliceStore::drop_before(std::size_t stream, Seq row) {
   Window& window = windows_[stream];
   if (row <= window.begin()) return;
-  release(stream, window.begin(), row);
+  for (const auto& side : sides_[stream]) {
+    side->index->expire_before(row);
+    release(*side, window.begin(), row);
+    side->window.drop_before(row);
+  }
   window.drop_before(row);
 }
 
-void SliceStore::start_at(std::size_t stream, Seq row) { windows_[stream].reset(row); }
+void SliceStore::start_at(std::size_t stream, Seq row) {
+  windows_[stream].reset(row);
+  for (const auto& side : sides_[stream]) side->window.reset(row);
+}
 
-bool SliceStore::matches(std::size_t own, Seq own_row, std::size_t other, Seq other_row) const {
-  const Window& own_window = windows_[own];
-  const Window& other_window = windows_[other];
-  for (const TermLink& link : links(own, other)) {
-    const Column& own_column = own_window.columns[link.own_column];
-    const Column& other_column = other_window.columns[link.other_column];
-    const auto& distance = distances_[link.term];
-    const bool holds = distance.has_value() ? (*distance)(std::get<VectorColumn>(own_column), own_row,
-                                                          std::get<VectorColumn>(other_column), other_row)
-                                            : satisfies(config_->terms[link.term].term, own_column, own_row,
-                                                        other_column, other_row, link.own_is_left);
-    if (!holds) return false;
+void SliceStore::prepare(const std::vector<std::vector<Seq>>& probing, std::size_t lanes) {
+  const std::size_t streams = config_->streams.size();
+  for (std::size_t own = 0; own < streams; ++own) {
+    for (std::size_t other = 0; other < streams; ++other) {
+      for (const TermLink& link : links(own, other)) {
+        ProbeRun run;
+        run.own = link.own;
+        run.own_is_left = link.own_is_left;
+        run.rows = probing[own].data();
+        run.requests = term(link).is_set() ? probing[own].size() : 0;
+        link.index->prepare(run, lanes);
+      }
+    }
   }
-  return true;
+}
+
+bool SliceStore::holds(const TermLink& link, Seq own_row, Seq other_row) const {
+  const Column& own = link.own->columns[0];
+  const Column& other = link.other->columns[0];
+  const auto& distance = distances_[link.term];
+  if (distance.has_value()) {
+    return (*distance)(std::get<VectorColumn>(own), own_row, std::get<VectorColumn>(other), other_row);
+  }
+  return satisfies(term(link), own, own_row, other, other_row, link.own_is_left);
 }
 
 std::size_t SliceStore::bytes() const {
   std::size_t total = 0;
   for (const Window& window : windows_) total += window.bytes();
+  for (const auto& sides : sides_) {
+    for (const auto& side : sides) total += side->window.bytes() + side->index->bytes();
+  }
   for (const TermCoding& coding : codings_)
     total += coding.interner == nullptr ? 0 : coding.interner->bytes();
   return total;

@@ -82,9 +82,10 @@ class RingJoin:
     streams      from 2 to 8, each with a window
     on           {("A", "B"): predicate, ...}, all of which must hold; or one wm.where(fn) of one block per
                  stream; with two streams also a predicate alone; None: every combination in the windows
-    slices       into how many parts the windows are cut, each served by its own thread
+    slices       into how many parts the windows are cut, each served by its own thread; "auto": by measured
+                 load, from one to the number of processors
     interleave   how many rows may be on their way through the slices at once
-    topology     "split": every slice holds each n-th row, and is told of every new row;
+    topology     "split": every slice is told of every new row, and has an equal share of what it may meet;
                  "ring": slices hold stretches of time, and partial results go round
     edge         whether a row exactly as old as its window is still in it: "inclusive" or "exclusive"
     orderings    {"A": ("C", "B"), ...}: which window a row probes first; None: by measured selectivities
@@ -106,7 +107,7 @@ class RingJoin:
         streams: Sequence[Stream],
         *,
         on: Mapping[tuple[str, str], Predicate] | Predicate | None = None,
-        slices: int = 1,
+        slices: int | Literal["auto"] = 1,
         interleave: int = 16,
         topology: Topology = "split",
         edge: Edge = "inclusive",
@@ -305,11 +306,11 @@ def _rows_per_slice(counted: dict[str, Any], states: list[dict[str, Any]]) -> tu
     if counted["held"]:
         return tuple(sum(last - first for first, last in held) for held in counted["held"])
     return tuple(
-        sum(_every_nth(state, at, counted["slices"]) for state in states) for at in range(counted["slices"])
+        sum(_share(state, at, counted["slices"]) for state in states) for at in range(counted["slices"])
     )
 
 
-def _every_nth(state: dict[str, Any], at: int, slices: int) -> int:
-    """Rows of a window whose number is `at` modulo `slices`."""
-    first = state["oldest"] + (at - state["oldest"]) % slices
-    return len(range(first, state["processed"], slices))
+def _share(state: dict[str, Any], at: int, slices: int) -> int:
+    """Rows of a window that one of so many equal shares has."""
+    rows: int = state["processed"] - state["oldest"]
+    return rows * (at + 1) // slices - rows * at // slices

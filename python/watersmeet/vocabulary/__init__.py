@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from watersmeet.vocabulary.compiled import Compiled
 from watersmeet.vocabulary.duration import Span, SpanLike, TimeUnit, parse_span
 from watersmeet.vocabulary.memory import parse_bytes
 from watersmeet.vocabulary.order import AdaptiveOrder, Order, parse_order
@@ -45,6 +46,7 @@ __all__ = [
     "Budget",
     "ChoiceMade",
     "Comparisons",
+    "Compiled",
     "Cosine",
     "DirectionStatistics",
     "Distance",

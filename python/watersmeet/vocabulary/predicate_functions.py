@@ -6,13 +6,14 @@ One column name stands for the same column on both sides; left= and right= name 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from watersmeet.errors import ConfigError
+from watersmeet.vocabulary.compiled import Compiled, compiled_test
 from watersmeet.vocabulary.duration import Span
 from watersmeet.vocabulary.predicate import (
     Band,
@@ -140,9 +141,33 @@ def distance(
     return Distance(*_sides("distance", column, left, right), metric, at_most)
 
 
-def where(fn: Callable[..., Any]) -> Where:
-    """Your own test: fn(left_block, right_block) gets blocks of candidate pairs and returns booleans."""
-    return Where(fn)
+def where(
+    fn: Any,
+    *columns: str,
+    left: str | Sequence[str] | None = None,
+    right: str | Sequence[str] | None = None,
+) -> Where | Compiled:
+    """Your own test: fn(left_block, right_block) gets blocks of candidate pairs and returns booleans.
+
+    With columns, named once for both sides or by left= and right=, fn is compiled: a scipy.LowLevelCallable,
+    a numba cfunc, a ctypes function, a capsule or an address of
+    `int matches(const void *left, const void *right, void *user_data)`. Each pointer is to a C struct of the
+    columns of one row. It is called without the GIL, from several threads at once, for every candidate.
+    """
+    if not columns and left is None and right is None:
+        return Where(fn)
+    if columns and left is None and right is None:
+        return compiled_test(fn, columns, columns)
+    if columns or left is None or right is None:
+        raise ConfigError(
+            f"where({columns!r}, left={left!r}, right={right!r}):"
+            " expected either column names, or both left= and right="
+        )
+    return compiled_test(fn, _names(left), _names(right))
+
+
+def _names(value: str | Sequence[str]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
 
 
 def _sides(name: str, column: str | None, left: str | None, right: str | None) -> tuple[str, str]:

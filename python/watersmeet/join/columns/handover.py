@@ -38,6 +38,15 @@ class Handover:
         """Whether the column can go as it comes."""
         return self.recoding == "as-is" and bool(self.kind == self.target)
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns that it takes."""
+        return (self.name,)
+
+    def of_batch(self, batch: pa.RecordBatch, *, about: str) -> pa.Array:
+        """The batch's column as the core reads it."""
+        return self(batch.column(self.name), about=about)
+
     def __call__(self, array: pa.Array, *, about: str) -> pa.Array:
         """The column as the core reads it; SchemaError for values that do not fit."""
         if self.is_direct:

@@ -23,7 +23,7 @@ class Intake:
         places = [schema.schema.get_field_index(handover.name) for handover in handovers]
         self._places = places if all(handover.is_direct for handover in handovers) else None
         self._is_whole = self._places == list(range(len(schema.schema)))
-        self.names = tuple(dict.fromkeys(handover.name for handover in handovers))
+        self.names = tuple(dict.fromkeys(name for handover in handovers for name in handover.columns))
 
     def core_batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The core's columns of a batch that has the stream's columns in their first order."""
@@ -36,5 +36,5 @@ class Intake:
 
 def handed_over(batch: pa.RecordBatch, handovers: Sequence[Handover], *, about: str) -> pa.RecordBatch:
     """The core's columns of a batch, found by name."""
-    arrays = [handover(batch.column(handover.name), about=about) for handover in handovers]
+    arrays = [handover.of_batch(batch, about=about) for handover in handovers]
     return pa.RecordBatch.from_arrays(arrays, names=[handover.name for handover in handovers])

@@ -32,6 +32,7 @@ class TermPlan:
     at_most: float = 0.0
     element: str = "byte"  # what vectors are made of
     width: int = 0  # elements per vector
+    function: tuple[int, int, bool] = (0, 0, False)  # compiled: its address, its data's, whether swapped
     exact: ExactBand | None = None  # what must be checked again, the term being only nearly exact
 
     def same_core(self, other: TermPlan, side: int) -> bool:
@@ -54,6 +55,7 @@ class TermPlan:
             at_most=self.at_most,
             element=self.element,
             width=self.width,
+            function=self.function,
         )
 
 

@@ -14,9 +14,10 @@ from watersmeet.join.columns.bands import band_term
 from watersmeet.join.columns.handover import Handover
 from watersmeet.join.columns.layouts import is_list, list_of, plain_type
 from watersmeet.join.columns.meeting import Meeting, meet
+from watersmeet.join.columns.packed import compiled_term
 from watersmeet.join.columns.term import About, TermPlan, leaf_columns
 from watersmeet.join.columns.vectors import distance_term
-from watersmeet.vocabulary import Band, Cosine, Distance, Dot, Equal, Predicate
+from watersmeet.vocabulary import Band, Compiled, Cosine, Distance, Dot, Equal, Predicate
 
 __all__ = ["Kinds", "term_plan"]
 
@@ -47,6 +48,8 @@ def term_plan(leaf: Predicate, kinds: tuple[Kinds | None, Kinds | None], names: 
         return band_term(leaf, (left[0], right[0]), about)
     if isinstance(leaf, Distance):
         return distance_term(leaf, (left[0], right[0]), about)
+    if isinstance(leaf, Compiled):
+        return compiled_term(leaf, about)
     if isinstance(leaf, Dot | Cosine):
         return _weighted(leaf, about)
     return _set(leaf, about)
@@ -55,6 +58,8 @@ def term_plan(leaf: Predicate, kinds: tuple[Kinds | None, Kinds | None], names: 
 def _assumed(leaf: Predicate, known: list[pa.DataType] | None, side: int) -> list[pa.DataType]:
     """Types for the side that has not come yet, like those of the side (`side`) that has."""
     assert known is not None  # a plan is made when the first side comes
+    if isinstance(leaf, Compiled) and len(leaf_columns(leaf, 0)) != len(leaf_columns(leaf, 1)):
+        return [pa.uint8()] * len(leaf_columns(leaf, 1 - side))
     if not isinstance(leaf, Dot | Cosine):
         return known
     items = _items_of(plain_type(known[0]))

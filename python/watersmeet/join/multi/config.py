@@ -12,6 +12,7 @@ from watersmeet.join.two_way.config import Output
 from watersmeet.plan import POLICIES, AdaptRule, Policy, Tree, TreeLike, parse_tree
 from watersmeet.vocabulary import (
     Band,
+    Compiled,
     Distance,
     Equal,
     Order,
@@ -197,7 +198,7 @@ def _rank(leaf: Predicate) -> int:
     """Most selective first: a key meets few rows, a set more, most where empty sets match; then bands."""
     if isinstance(leaf, Equal):
         return 0
-    if isinstance(leaf, Band | Distance):
+    if isinstance(leaf, Band | Compiled | Distance):
         return 3
     return 2 if isinstance(leaf, Subset | Superset) else 1
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +25,10 @@ from watersmeet.vocabulary import Distance, Where
 __all__ = ["RingCheck", "RingChecks"]
 
 Truths = npt.NDArray[np.bool_]
+
+_PIECE_BYTES: Final = 1 << 20  # of one stream's block: a few of them fit the second-level cache
+_FIRST_ROW_BYTES: Final = 1 << 12
+_LEAST_PIECE: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +79,7 @@ class RingChecks:
         self._names = names
         self._stores = stores
         self._gathering = threading.Lock()  # a store serves one caller at a time
+        self._row_bytes: dict[int, float] = {}  # of each stream, in the last block
         self._asking = asking  # threads that are inside a check: from there the join may not be called
 
     @property
@@ -96,10 +102,27 @@ class RingChecks:
             self._asking.discard(me)
 
     def _ask(self, check: RingCheck, rows: Sequence[Rows]) -> Truths:
+        """The verdict on all candidates, in pieces that fit a cache."""
+        count = len(rows[0])
+        verdicts: list[Truths] = []
+        first = 0
+        while first < count:
+            last = min(count, first + self._piece_rows(check))
+            verdicts.append(self._ask_piece(check, [part[first:last] for part in rows]))
+            first = last
+        return verdicts[0] if len(verdicts) == 1 else np.concatenate(verdicts)
+
+    def _piece_rows(self, check: RingCheck) -> int:
+        widest = max(self._row_bytes.get(stream, _FIRST_ROW_BYTES) for stream in check.streams)
+        return int(max(_LEAST_PIECE, _PIECE_BYTES // max(1, widest)))
+
+    def _ask_piece(self, check: RingCheck, rows: Sequence[Rows]) -> Truths:
         with self._gathering:
             blocks = [
                 self._stores[stream].table(part) for stream, part in zip(check.streams, rows, strict=True)
             ]
+        for stream, block in zip(check.streams, blocks, strict=True):
+            self._row_bytes[stream] = block.nbytes / max(1, block.num_rows)
         return check.holds(*blocks)
 
     def _explained(self, check: RingCheck, rows: list[Rows], error: Exception) -> WatersmeetError:

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, TypeAlias, cast
 
 from watersmeet.errors import ConfigError
 from watersmeet.join.timing.ordering import held_limit
-from watersmeet.vocabulary import Order, Predicate, Stream, Where, parse_order
+from watersmeet.vocabulary import Compiled, Order, Predicate, Stream, Where, parse_order
 
 __all__ = ["PairTest", "RingConfig", "Topology", "checked_ring_config"]
 
@@ -41,6 +41,7 @@ class RingConfig:
     orderings: tuple[tuple[int, ...], ...] | None  # None: by measured selectivities
     order: Order = None
     memory_limit: int | None = None
+    auto: bool = False  # slices by measured load; `slices` is what the join starts with
     test_seeds: tuple[int | None, int | None] = (None, None)  # of a drawn schedule, of drawn delays
 
     @property
@@ -51,7 +52,7 @@ class RingConfig:
     @property
     def has_functions(self) -> bool:
         """Whether any part is code of the user's, which no snapshot can hold."""
-        return self.whole is not None or any(isinstance(test.leaf, Where) for test in self.tests)
+        return self.whole is not None or any(isinstance(test.leaf, Compiled | Where) for test in self.tests)
 
     def columns(self, stream: int) -> tuple[str, ...]:
         """The columns of one stream that predicates name."""
@@ -85,7 +86,8 @@ def checked_ring_config(
         streams=known,
         tests=tests,
         whole=whole,
-        slices=_whole_number(slices, "slices", MOST_SLICES),
+        slices=1 if slices == "auto" else _whole_number(slices, "slices", MOST_SLICES),
+        auto=slices == "auto",
         interleave=_whole_number(interleave, "interleave", 1 << 20),
         topology=cast("Topology", _one_of(topology, ("ring", "split"), "topology")),
         edge=cast("Edge", _one_of(edge, ("inclusive", "exclusive"), "edge")),
@@ -180,7 +182,8 @@ def _orderings(value: object, names: list[str]) -> tuple[tuple[int, ...], ...] |
 
 def _whole_number(value: object, argument: str, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        raise ConfigError(f"{argument}={value!r}: expected a whole number from 1 to {most}")
+        or_auto = ", or 'auto'" if argument == "slices" else ""
+        raise ConfigError(f"{argument}={value!r}: expected a whole number from 1 to {most}{or_auto}")
     return value
 
 

@@ -19,6 +19,7 @@ from watersmeet.join.columns.payload import PayloadStore, Rows
 from watersmeet.join.columns.schema import StreamSchema
 from watersmeet.join.rings.checks import RingChecks
 from watersmeet.join.rings.config import RingConfig
+from watersmeet.join.rings.load import LoadGauge
 from watersmeet.join.rings.plan import RingPlan, make_checks, make_ring_plan, new_ring_core
 from watersmeet.join.timing.arrival import ArrivalState
 from watersmeet.join.timing.kept import KeptRows
@@ -56,6 +57,7 @@ class RingEngine:
         self.admitted = [0] * count  # rows that the core has got
         self.is_finished = False
         self.slices = config.slices
+        self.gauge = LoadGauge(config.slices) if config.auto else None
         self.ready: _Ready | None = None
         self.is_synchronised = starts_synchronised(config.order)
         start = OrderingState.start(count)
@@ -114,6 +116,8 @@ class RingEngine:
         if ready is not None:
             ready.core.request_resize(slices, relocation)
         self.slices = slices
+        if self.gauge is not None:
+            self.gauge.set_by_hand(slices)
 
     # --- what the pace asks for ---
 
@@ -258,7 +262,7 @@ class RingEngine:
             for each in batches:
                 ready.stores[each.stream].append(each.batch)
                 appended.append(ready.stores[each.stream])
-            found: tuple[Rows, ...] = ready.core.take(given, promises, check)
+            found = self._measured(lambda: ready.core.take(given, promises, check))
         except BaseException:
             for store in appended:
                 store.rollback()
@@ -271,6 +275,20 @@ class RingEngine:
         if ready.held is None:
             return found
         return ready.held.passed(found[:-1], found[-1], ready.core.low())
+
+    def _measured(self, call: Callable[[], tuple[Rows, ...]]) -> tuple[Rows, ...]:
+        """Make a call of the core, and have as many slices afterwards as its load asks for."""
+        gauge = self.gauge
+        if gauge is None:
+            return call()
+        began = gauge.now()
+        found = call()
+        gauge.timed(gauge.now() - began)
+        decided = gauge.decide(sum(self.pending(stream) for stream in range(len(self.schemas))))
+        if decided is not None and self.ready is not None:
+            self.slices = decided[0]
+            self.ready.core.request_resize(*decided)
+        return found
 
     def _released(self, found: Sequence[Rows] | None) -> pa.Table:
         ready = self.ready

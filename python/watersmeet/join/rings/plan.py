@@ -15,7 +15,7 @@ from watersmeet.join.columns.terms import term_plan
 from watersmeet.join.columns.vectors import has_native_vectors
 from watersmeet.join.rings.checks import RingCheck
 from watersmeet.join.rings.config import PairTest, RingConfig
-from watersmeet.vocabulary import Band, Distance, Equal, Predicate, Where
+from watersmeet.vocabulary import Band, Compiled, Distance, Equal, Predicate, Where
 
 __all__ = ["RingPlan", "make_checks", "make_ring_plan", "new_ring_core"]
 
@@ -74,7 +74,7 @@ def _cost(leaf: Predicate) -> int:
     """The core tests a pair in this order: the cheap terms first."""
     if isinstance(leaf, Equal | Band):
         return 0
-    return 2 if isinstance(leaf, Distance) else 1
+    return 2 if isinstance(leaf, Compiled | Distance) else 1
 
 
 def make_checks(config: RingConfig, plan: RingPlan) -> list[RingCheck]:

@@ -92,6 +92,8 @@ def _engine(
     engine = RingEngine(config, clock)
     count = len(config.streams)
     engine.slices, engine.is_finished = header["slices"], header["finished"]
+    if engine.gauge is not None:
+        engine.gauge.set_by_hand(engine.slices)
     engine.admitted, engine.is_synchronised = header["admitted"], header["synchronised"]
     engine.orderings = OrderingState(tuple(tuple(ordering) for ordering in header["orderings"]))
     engine.pace.resume(header["pace"])
@@ -142,7 +144,7 @@ def _plain_config(config: RingConfig) -> dict[str, Any]:
         "streams": [{f.name: plain_value(getattr(s, f.name)) for f in fields(s)} for s in config.streams],
         "tests": tests,
         "interleave": config.interleave,
-        "slices": config.slices,
+        "slices": "auto" if config.auto else config.slices,
         "topology": config.topology,
         "edge": config.edge,
         "orderings": config.orderings,
@@ -183,6 +185,7 @@ def _config(plain: dict[str, Any], on: object) -> RingConfig:
         tests=tests,
         whole=config.whole,
         slices=config.slices,
+        auto=config.auto,
         interleave=config.interleave,
         topology=config.topology,
         edge=config.edge,

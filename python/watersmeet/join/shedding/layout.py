@@ -11,7 +11,7 @@ import numpy as np
 from watersmeet.errors import ConfigError
 from watersmeet.join.shedding.policies import Geometry
 from watersmeet.join.two_way.config import JoinConfig
-from watersmeet.vocabulary import PerBatch, Predicate, Shed
+from watersmeet.vocabulary import Compiled, PerBatch, Predicate, Shed
 from watersmeet.vocabulary.predicate import Band, Distance
 
 __all__ = ["Layout", "check_shed", "chosen_policy", "layout_of", "type_codes"]
@@ -52,7 +52,7 @@ def check_shed(config: JoinConfig, shed: Shed | None) -> None:
 
 def chosen_policy(shed: Shed, driver: Predicate | None, *, is_opaque: bool) -> str:
     """The policy that runs: "auto" stays where both ways are open, and is "density" otherwise."""
-    scorable = driver is not None and not isinstance(driver, Band | Distance)
+    scorable = driver is not None and not isinstance(driver, Band | Compiled | Distance)
     if shed.policy == "content" and not scorable:
         raise ConfigError("Shed(policy='content'): needs a part of on= about keys or sets, to be scored")
     if shed.policy != "auto":

@@ -13,6 +13,7 @@ from watersmeet.vocabulary import (
     AdaptiveOrder,
     And,
     Band,
+    Compiled,
     Cosine,
     Distance,
     Dot,
@@ -89,7 +90,7 @@ def config_from_plain(plain: dict[str, Any]) -> JoinConfig:
 
 def plain_leaf(leaf: Predicate) -> dict[str, Any]:
     """A simple predicate as plain values; ConfigError for a user's function."""
-    if isinstance(leaf, Where):
+    if isinstance(leaf, Compiled | Where):
         raise ConfigError(f"{leaf}: a join with a function of your own has no snapshot: code is not state")
     values = {f.name: plain_value(getattr(leaf, f.name)) for f in fields(leaf)}  # type: ignore[arg-type]
     return {"predicate": type(leaf).__name__, **values}

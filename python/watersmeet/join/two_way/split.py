@@ -9,6 +9,7 @@ from watersmeet.errors import ConfigError
 from watersmeet.join.two_way.config import Index, JoinConfig
 from watersmeet.vocabulary import (
     Band,
+    Compiled,
     Cosine,
     Distance,
     Dot,
@@ -32,9 +33,10 @@ _DRIVING: Final = (
     (Subset, Superset),
     (Band,),
     (Distance,),
+    (Compiled,),
 )
 # Cheapest first, once candidates are there.
-_CHECKING: Final = ((Equal,), (Band,), SETS, (Distance,))
+_CHECKING: Final = ((Equal,), (Band,), SETS, (Distance,), (Compiled,))
 _SERVES: Final[dict[str, tuple[type[Predicate], ...]]] = {
     "hash": (Equal,),
     "inverted": SETS,
@@ -104,6 +106,8 @@ def _reason(driver: Predicate | None, native: list[Predicate], functions: tuple[
         return "a band has no index: the window is scanned"
     if isinstance(driver, Distance):
         return "a distance has no index: the window is scanned"
+    if isinstance(driver, Compiled):
+        return "a compiled function has no index: the window is scanned"
     if len(native) > 1:
         return "the most selective part that an index can serve"
     return "an index serves it"

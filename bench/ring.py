@@ -1,0 +1,174 @@
+"""Joins on several threads, measured: python bench/ring.py [--repeats 5]
+
+Each line first checks its answer against the line it is compared with, then all lines run in turn, round
+after round, and the best of each counts. Wall clock, both cores: run it on a machine that does nothing else.
+Targets are those of the issue on expensive predicates. Writes bench/results/ring.json.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[0] = str(ROOT)
+sys.path.insert(1, str(ROOT / "python"))
+
+import numpy as np  # noqa: E402
+import pyarrow as pa  # noqa: E402
+import typer  # noqa: E402
+
+from bench import machine  # noqa: E402
+from bench.arrow_input import alternating  # noqa: E402
+from bench.workloads import WORKLOADS  # noqa: E402
+
+PIXELS = 15_000
+WINDOW = 500  # images per window and side
+NEAR = 83.5  # of random images about one pair in ten thousand: whole images are compared
+
+
+@dataclass(slots=True)
+class Line:
+    """One thing that is timed. `run` gives its answer, and how many comparisons it made."""
+
+    name: str
+    run: Callable[[], tuple[Any, int]]
+    wall: float = float("inf")
+    cpu: float = float("inf")
+    compared: int = 0
+
+    def once(self) -> Any:
+        wall, cpu = time.perf_counter(), time.process_time()
+        answer, self.compared = self.run()
+        self.wall = min(self.wall, time.perf_counter() - wall)
+        self.cpu = min(self.cpu, time.process_time() - cpu)
+        return answer
+
+
+def _window_join(workload: str, *, batch: int, threads: int) -> Callable[[], tuple[Any, int]]:
+    import watersmeet as wm
+
+    case = WORKLOADS[workload]
+    batches = list(alternating(case, batch=batch, payload=0))
+    on = wm.equal("key") if case.kind == "keys" else wm.overlap("items", at_least=int(case.threshold))
+
+    def run() -> tuple[Any, int]:
+        streams = [wm.Stream(name, time="ts", window=case.window_us / 1e6) for name in ("one", "two")]
+        join = wm.WindowJoin(*streams, on=on, output="rows", threads=threads)
+        found = 0
+        for stream, rows in batches:
+            found += join.push(("one", "two")[stream], rows).num_rows
+        return found + join.finish().num_rows, 0
+
+    return run
+
+
+def _images(rows: int, seed: int) -> tuple[Any, pa.Table]:
+    pixels = np.random.default_rng(seed).integers(0, 256, (rows, PIXELS), dtype=np.uint8)
+    column = pa.FixedSizeBinaryArray.from_buffers(pa.binary(PIXELS), rows, [None, pa.py_buffer(pixels)])
+    return pixels, pa.table({"ts": np.arange(rows) * 20_000, "image": column, "row": np.arange(rows)})
+
+
+def _ring_join(
+    tables: tuple[pa.Table, pa.Table], on: Any, *, slices: int, topology: Any, batch: int = 64
+) -> Callable[[], tuple[Any, int]]:
+    import watersmeet as wm
+
+    def run() -> tuple[Any, int]:
+        streams = [wm.Stream(name, time="ts", window="10s") for name in "AB"]
+        join = wm.RingJoin(streams, on=on, slices=slices, topology=topology)
+        found = 0
+        for start in range(0, tables[0].num_rows, batch):
+            for name, table in zip("AB", tables, strict=True):
+                found += join.push(name, table.slice(start, batch)).num_rows
+        found += join.finish().num_rows
+        return found, sum(join.metrics.comparisons)
+
+    return run
+
+
+def _numpy_loop(pixels: tuple[Any, Any]) -> Callable[[], tuple[Any, int]]:
+    """What a user without an engine would write: each new image against the other window (PEERS.md W5)."""
+    bound = NEAR * PIXELS
+
+    def near(image: Any, window: Any) -> int:
+        difference = np.maximum(window, image) - np.minimum(window, image)
+        return int((difference.sum(axis=1, dtype=np.uint32) <= bound).sum())
+
+    def run() -> tuple[Any, int]:
+        found = compared = 0
+        for row in range(len(pixels[0])):
+            low = max(0, row - WINDOW)
+            found += near(pixels[0][row], pixels[1][low:row]) + near(pixels[1][row], pixels[0][low : row + 1])
+            compared += 2 * (row - low) + 1
+        return found, compared
+
+    return run
+
+
+def _numpy_where(left: pa.Table, right: pa.Table) -> Any:
+    one, two = (
+        np.frombuffer(block.column("image").combine_chunks().buffers()[1], np.uint8)[
+            : block.num_rows * PIXELS
+        ].reshape(block.num_rows, PIXELS)
+        for block in (left, right)
+    )
+    difference = np.maximum(one, two) - np.minimum(one, two)
+    return difference.sum(axis=1, dtype=np.uint32) <= NEAR * PIXELS
+
+
+def main(repeats: int = 5, rows: int = 2000, where_rows: int = 300) -> None:
+    """Run all lines, print the ratios and write them down."""
+    import watersmeet as wm
+
+    images = _images(rows, 1)[1], _images(rows, 2)[1]
+    few = _images(where_rows, 1), _images(where_rows, 2)
+    few_tables = (few[0][1], few[1][1])
+    near = wm.distance("image", metric="mean-abs", at_most=NEAR)
+    groups = [
+        [Line(f"W1 threads={n}", _window_join("W1", batch=65_536, threads=n)) for n in (1, 2)],
+        [Line(f"W2 threads={n}", _window_join("W2", batch=1_024, threads=n)) for n in (1, 2)],
+        [
+            Line(f"images {topology} slices={n}", _ring_join(images, near, slices=n, topology=topology))
+            for topology in ("split", "ring")
+            for n in (1, 2)
+        ],
+        [
+            Line("images numpy loop", _numpy_loop((few[0][0], few[1][0]))),
+            Line("images where", _ring_join(few_tables, wm.where(_numpy_where), slices=1, topology="split")),
+        ],
+    ]
+    for group in groups:
+        answers = [line.once() for line in group]
+        if len(set(answers)) != 1:
+            raise SystemExit(
+                f"answers differ: {dict(zip([line.name for line in group], answers, strict=True))}"
+            )
+        for _ in range(repeats):
+            for line in group:
+                line.once()
+        for line in group:
+            rate = f"{line.compared / line.cpu / 1e6:8.2f} M comparisons/CPU-s" if line.compared else ""
+            ratio = group[0].wall / line.wall
+            print(
+                f"{line.name:24} wall {line.wall:7.3f} s  cpu {line.cpu:7.3f} s  x{ratio:5.2f} {rate}",
+                flush=True,
+            )
+    results = ROOT / "bench" / "results"
+    results.mkdir(exist_ok=True)
+    lines = [
+        {"name": line.name, "wall": line.wall, "cpu": line.cpu, "compared": line.compared}
+        for group in groups
+        for line in group
+    ]
+    text = json.dumps({"machine": machine.card(), "lines": lines}, indent=1, default=str)
+    (results / "ring.json").write_text(text + "\n")
+
+
+if __name__ == "__main__":
+    typer.run(main)
