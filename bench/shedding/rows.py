@@ -48,6 +48,7 @@ class Work:
     shares: tuple[float, ...] = (0.1, 0.3)
     stop_s: float = float("inf")
     policies: tuple[str, ...] = POLICIES
+    input_buffer: str = "1s"
 
 
 def weighted(table: pa.Table, seed: int) -> pa.Table:
@@ -78,7 +79,9 @@ def reuters(_: int) -> Work:
     ]
     on = wm.overlap("topics", at_least=1)
     # Milliseconds read as microseconds: an hour lasts 3.6 s, ten months two hours.
-    return Work(*sides, on=on, windows=("86400ms", "86400ms"), basic_window="3600ms", start_s=0.0)
+    return Work(
+        *sides, on=on, windows=("86400ms", "86400ms"), basic_window="3600ms", start_s=0.0, input_buffer="1m"
+    )  # a row a second: in a second there is nothing to spread work over
 
 
 ROWS: dict[str, Callable[[int], Work]] = {
@@ -148,7 +151,11 @@ def report(name: str, seeds: Sequence[int]) -> None:
             outcomes = []
             for seed, work in works.items():
                 per_second = share * due_per_second(fulls[seed][0], work)
-                shed = wm.Shed(wm.comparisons(per_second), policy=policy)  # type: ignore[arg-type]
+                shed = wm.Shed(
+                    wm.comparisons(per_second),
+                    policy=policy,  # type: ignore[arg-type]
+                    input_buffer=work.input_buffer,
+                )
                 outcomes.append(measured(work, fulls[seed][1], shed, per_second, seed))
             mean = float(np.mean([o.part for o in outcomes]))
             baseline = baseline or mean

@@ -14,8 +14,9 @@ constexpr double kMeanOfBest = 0.25;
 // Of what the server can do, where a plan does not speak of samples.
 constexpr double kMostForSamples = 0.05;
 // Rows of one sample: the fewer, the less do matches come together, and the less is the server kept from its
-// work.
-constexpr Seq kUnitRows = 128;
+// work. An index looks its items up for every sample, however small, so there a sample is all of a cell.
+constexpr Seq kScannedUnitRows = 128;
+constexpr Seq kIndexedUnitRows = Seq{1} << 32;
 // Samples are fewer when the input buffer is full, but not by much: what is shed then must be known too.
 constexpr double kLeastLeave = 0.25;
 
@@ -270,20 +271,22 @@ void SelectiveJoin::sample_pieces(const Probe& probe, double share) {
   SampleCounts& samples = period_.directions[probe.stream].samples;
   Rest& rest = rests_[probe.stream];
   const double step = share >= 1 ? HUGE_VAL : -std::log1p(-share);
+  const bool is_scan = config_.streams[1 - probe.stream].index == IndexKind::kScan;
+  const Seq unit_rows = is_scan ? kScannedUnitRows : kIndexedUnitRows;
   find_pieces();
   for (const Piece& piece : pieces_) {
     const double each = is_scored_ ? predicted_[piece.cell] : 1.0;  // known of a row
     for (Seq at = piece.lo; at < piece.hi;) {
       if (rest.hazard < 0) rest.hazard = -std::log1p(-chance(probe.stream, rest.samples++, kSampleSalt));
-      const Seq units = (piece.hi - at + kUnitRows - 1) / kUnitRows;
+      const Seq units = (piece.hi - at + unit_rows - 1) / unit_rows;
       const double passed = std::min(whole_number(units), std::floor(rest.hazard / step));
-      const Seq sampled = at + static_cast<Seq>(passed) * kUnitRows;
+      const Seq sampled = at + static_cast<Seq>(passed) * unit_rows;
       samples.others += passed;
       samples.others_known += whole_number(std::min(sampled, piece.hi) - at) * each;
       rest.hazard -= passed * step;
       if (sampled >= piece.hi) break;
       rest.hazard = -1;
-      at = std::min(sampled + kUnitRows, piece.hi);
+      at = std::min(sampled + unit_rows, piece.hi);
       samples.known.push_back(whole_number(at - sampled) * each);
       samples.missed.push_back(0);
       samples.shares.push_back(share);

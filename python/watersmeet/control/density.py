@@ -207,7 +207,7 @@ def _up_to_date(state: DensityState, window: int, rule: DensityRule) -> FloatArr
     )
     comparisons, matches = state.recent[window].comparisons, state.recent[window].matches
     reach = rule.doubt * np.sqrt(rule.scatter * (matches + 1.0))
-    looked_at = comparisons > 0.0
+    looked_at = comparisons > 1e-6  # faded to less than that they say nothing
     made = np.where(looked_at, comparisons, 1.0)
     low = np.where(looked_at, (matches - reach) / made, 0.0)
     high = np.where(looked_at, (matches + reach + rule.scatter) / made, np.inf)
