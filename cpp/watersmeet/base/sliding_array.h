@@ -132,7 +132,6 @@ class SlidingArray {
 
   static constexpr std::size_t kWorthwhile = 256;  // bytes
 
-
   PageArray<T> data_;
   Position base_ = 0;  // position of data_[0]
   Position begin_ = 0;

@@ -55,7 +55,8 @@ class PostingList {
 
   // Gives back memory that is more than four times what is needed; with Thrift, all that is much more.
   void trim(bool weighted) {
-    const std::size_t enough = Thrift::is_on() ? size() + Thrift::spare(size()) / 2 : std::size_t{capacity_} / 4;
+    const std::size_t enough =
+        Thrift::is_on() ? size() + Thrift::spare(size()) / 2 : std::size_t{capacity_} / 4;
     if (capacity_ <= kSmallest ? !empty() : Thrift::is_on() ? capacity_ <= enough : size() > enough) return;
     const std::size_t capacity = Thrift::is_on() ? enough : 2 * size();
     resize(empty() ? 0 : std::max<std::size_t>(kSmallest, capacity), weighted);

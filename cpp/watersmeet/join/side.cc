@@ -133,8 +133,8 @@ RowId Side::first_needed() {
 }
 
 std::size_t Side::bytes() const {
-  return window.bytes() + index->bytes() + stage.bytes() + row_ids_.bytes() +
-         evicted.bytes() + thinned.bytes();
+  return window.bytes() + index->bytes() + stage.bytes() + row_ids_.bytes() + evicted.bytes() +
+         thinned.bytes();
 }
 
 void Side::save(ByteWriter& writer, const TermSet& terms) const {

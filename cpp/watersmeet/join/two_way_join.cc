@@ -83,7 +83,8 @@ void TwoWayJoin::begin() {
   for (std::size_t stream = 0; stream < kSides; ++stream) {
     Side& side = *sides_[stream];
     side.stage.begin_change();
-    before_[stream] = {side.watermark, side.newest, side.ended, side.idle, side.counts, directions_[stream], {}};
+    before_[stream] = {side.watermark, side.newest,         side.ended, side.idle,
+                       side.counts,    directions_[stream], {}};
     if (measures_ages_) before_[stream].ages = ages_[stream];
     last_due_[stream] = 0;
     Fresh& fresh = fresh_[stream];

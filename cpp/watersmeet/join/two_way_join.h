@@ -92,7 +92,8 @@ class TwoWayJoin {
   // changes only. Pairs with them are counted as lost.
   void evict(std::size_t stream, std::size_t rows);
   // So many rows of the last batch of `stream`, of times within [first, last], were not pushed; `kept` of it were.
-  void note_thinned(std::size_t stream, std::uint64_t rows, std::uint64_t kept, Timestamp first, Timestamp last);
+  void note_thinned(std::size_t stream, std::uint64_t rows, std::uint64_t kept, Timestamp first,
+                    Timestamp last);
   // Measures at which age rows match from the next change on.
   void measure_ages() { measures_ages_ = true; }
   [[nodiscard]] const MatchAges& ages(std::size_t stream) const { return ages_[stream]; }

@@ -38,9 +38,7 @@ class SplitRunner final : public Runner {
   [[nodiscard]] std::vector<std::vector<RowRange>> held() const override { return {}; }
   void put_back(const std::vector<std::vector<RowRange>>&) override {}
 
-  void add_to(SliceStatistics& statistics) const override {
-    probers_.add_to(statistics, slices_);
-  }
+  void add_to(SliceStatistics& statistics) const override { probers_.add_to(statistics, slices_); }
 
  private:
   void run_on_threads(const Run& run, const std::function<void()>& poll) {

@@ -82,11 +82,11 @@ class SliceStore {
   void release(const TermSide& side, Seq first, Seq last);
 
   const SliceConfig* config_;
-  std::vector<Window> windows_;                             // without columns
-  std::vector<TermCoding> codings_;                         // per term
-  std::vector<std::optional<DistanceTest>> distances_;      // per term, for those that are distances
+  std::vector<Window> windows_;                                // without columns
+  std::vector<TermCoding> codings_;                            // per term
+  std::vector<std::optional<DistanceTest>> distances_;         // per term, for those that are distances
   std::vector<std::vector<std::unique_ptr<TermSide>>> sides_;  // per stream
-  std::vector<std::vector<TermLink>> links_;                // per ordered pair of streams
+  std::vector<std::vector<TermLink>> links_;                   // per ordered pair of streams
 };
 
 }  // namespace watersmeet

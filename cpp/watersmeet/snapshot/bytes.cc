@@ -38,7 +38,8 @@ std::string seal(std::string_view body) {
 
 std::string_view unseal(std::string_view frame) {
   if (frame.size() < kHeaderSize + 4) throw SnapshotError("snapshot: cut short");
-  if (frame.substr(0, kMagic.size()) != kMagic) throw SnapshotError("snapshot: these bytes are not a watersmeet snapshot");
+  if (frame.substr(0, kMagic.size()) != kMagic)
+    throw SnapshotError("snapshot: these bytes are not a watersmeet snapshot");
   ByteReader tail(frame.substr(frame.size() - 4));
   if (tail.get<std::uint32_t>() != crc32(frame.substr(0, frame.size() - 4))) {
     throw SnapshotError("snapshot: checksum does not match, the bytes are damaged or cut short");

@@ -108,7 +108,8 @@ void Window::load_basic_windows(ByteReader& reader) {
 }
 
 std::size_t Window::bytes() const {
-  std::size_t total = timestamps.bytes() + joinable.bytes() + matched.bytes() + basic_windows_.size() * sizeof(BasicWindow);
+  std::size_t total =
+      timestamps.bytes() + joinable.bytes() + matched.bytes() + basic_windows_.size() * sizeof(BasicWindow);
   for (const Column& column : columns) {
     total += std::visit([](const auto& values) { return values.bytes(); }, column);
   }

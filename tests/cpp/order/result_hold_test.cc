@@ -18,7 +18,8 @@ void add(ResultHold& hold, const std::vector<Row>& results) {
   std::vector<std::vector<RowId>> columns(hold.streams());
   for (const Row& result : results) {
     times.push_back(static_cast<Timestamp>(result[0]));
-    for (std::size_t stream = 0; stream < columns.size(); ++stream) columns[stream].push_back(result[stream + 1]);
+    for (std::size_t stream = 0; stream < columns.size(); ++stream)
+      columns[stream].push_back(result[stream + 1]);
   }
   std::vector<std::span<const RowId>> spans(columns.begin(), columns.end());
   hold.add(times, spans);
@@ -41,10 +42,12 @@ TEST(ResultHold, OracleReleasesWhatIsOldEnoughByTimeThenRows) {
       std::sort(held.begin(), held.end());
       low += random() % 4;
       const RowColumns out = hold->release_before(static_cast<Timestamp>(low));
-      const auto end = std::find_if(held.begin(), held.end(), [low](const Row& row) { return row[0] >= low; });
+      const auto end =
+          std::find_if(held.begin(), held.end(), [low](const Row& row) { return row[0] >= low; });
       ASSERT_EQ(out[0].size(), static_cast<std::size_t>(end - held.begin()));
       for (std::size_t at = 0; at < out[0].size(); ++at) {
-        for (std::size_t stream = 0; stream < streams; ++stream) ASSERT_EQ(out[stream][at], held[at][stream + 1]);
+        for (std::size_t stream = 0; stream < streams; ++stream)
+          ASSERT_EQ(out[stream][at], held[at][stream + 1]);
       }
       held.erase(held.begin(), end);
       ASSERT_EQ(hold->size(), held.size());

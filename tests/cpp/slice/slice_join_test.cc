@@ -146,7 +146,8 @@ class Driver {
   void take(const SliceResults& found) {
     for (std::size_t at = 0; at < found[0].size(); ++at) {
       TestResult result;
-      for (std::size_t stream = 0; stream < drawn_.streams.size(); ++stream) result.push_back(found[stream][at]);
+      for (std::size_t stream = 0; stream < drawn_.streams.size(); ++stream)
+        result.push_back(found[stream][at]);
       if (drawn_.config.ordered) check_time(result, found.back()[at]);
       results_.push_back(result);
     }
