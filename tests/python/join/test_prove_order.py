@@ -37,7 +37,9 @@ def test_oracle_asynchronous_arrivals_lose_repeat_and_misplace_nothing(
     faults = TOOLS.prove(scenario, kind, order, seed=3, most=16)
     assert faults.results > 1000
     assert not faults.any, faults
-    if order == "adaptive" and kind != "ring":
+    # Rates are averaged over 60 rows of the slowest stream: in so short a run one of three that is a hundred
+    # times slower does not let the load be seen falling.
+    if order == "adaptive" and (kind == "two-way" or (kind == "tree" and which == 0)):
         assert faults.switches >= 2, "it has to go up and to come back"
 
 
