@@ -18,6 +18,8 @@ _ROW_S = 1e-6
 _UNIT_S = 5e-8
 _GUESS_WEIGHT = 1e-10
 _MEMORY = 0.7  # weight of the past against one batch
+_ENOUGH = 4  # batches, to tell rows from units
+_JUMP = 1.5  # how many times slower or faster a machine is that has changed
 _LEAST_SHARE = 0.02  # of the bound is worked for, even if the rows alone exceed it
 
 
@@ -30,6 +32,7 @@ class BatchCosts:
     units_units: float = 0.0
     rows_seconds: float = 0.0
     units_seconds: float = 0.0
+    batches: int = 0
 
     @property
     def per_row_and_unit(self) -> tuple[float, float]:
@@ -58,6 +61,7 @@ def learn_batch(costs: BatchCosts, *, rows: float, units: float, seconds: float)
     at_least(seconds, 0.0, argument="seconds")
     if rows == 0.0:
         return costs
+    costs = _at_the_speed_of(costs, rows=rows, units=units, seconds=seconds)
     return replace(
         costs,
         rows_rows=_MEMORY * costs.rows_rows + rows * rows,
@@ -65,7 +69,20 @@ def learn_batch(costs: BatchCosts, *, rows: float, units: float, seconds: float)
         units_units=_MEMORY * costs.units_units + units * units,
         rows_seconds=_MEMORY * costs.rows_seconds + rows * seconds,
         units_seconds=_MEMORY * costs.units_seconds + units * seconds,
+        batches=costs.batches + 1,
     )
+
+
+def _at_the_speed_of(costs: BatchCosts, *, rows: float, units: float, seconds: float) -> BatchCosts:
+    """The past as it would have been, had the machine been as fast as in this batch, if that is far from it.
+
+    A fit through batches of two speeds would lay the difference on rows or on units, as chance has it.
+    """
+    row_s, unit_s = costs.per_row_and_unit
+    ratio = seconds / (row_s * rows + unit_s * units)
+    if costs.batches < _ENOUGH or 1.0 / _JUMP <= ratio <= _JUMP:
+        return costs
+    return replace(costs, rows_seconds=costs.rows_seconds * ratio, units_seconds=costs.units_seconds * ratio)
 
 
 def affordable_units(costs: BatchCosts, *, rows: float, bound_s: float) -> float:

@@ -46,3 +46,9 @@ def test_a_machine_that_becomes_slower_is_believed_within_a_few_batches() -> Non
 def test_negative_numbers_are_refused() -> None:
     with pytest.raises(ConfigError, match="units"):
         learn_batch(BatchCosts(), rows=1, units=-1, seconds=1)
+
+
+def test_a_sudden_change_of_speed_is_believed_at_once_for_rows_and_units_alike() -> None:
+    costs = learnt([(1e4, 1e6), (2e4, 5e6)] * 4, row_s=1e-6, unit_s=1e-8)
+    costs = learn_batch(costs, rows=1e4, units=1e6, seconds=10 * (0.01 + 0.01))
+    assert costs.per_row_and_unit == pytest.approx((1e-5, 1e-7), rel=0.1)
