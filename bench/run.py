@@ -25,7 +25,9 @@ from typing import Annotated, Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[0] = str(ROOT)  # started as a script: `bench` is the package, not the folder on the path
-sys.path.insert(1, str(ROOT / "python"))
+# The sources, where the module was built beside them (`make dev`); else the installed package.
+SOURCES = [str(ROOT / "python")] if any(ROOT.glob("python/watersmeet/_core/_native*.so")) else []
+sys.path[1:1] = SOURCES
 
 import typer  # noqa: E402
 from rich.console import Console  # noqa: E402
@@ -113,7 +115,7 @@ def _same(line: Line, engine: str, case: Case) -> bool:
 def _start(line: Line, *, core: int | None, check: bool) -> dict[str, Any]:
     """Runs one worker process. Raises `UnavailableError` with the reason when it gives no figures."""
     python = peers.interpreter(engine_of(line.workload, line.engine).needs)
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "python")))}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), *SOURCES))}
     request = json.dumps(line.request(core=core, check=check))
     try:
         run = subprocess.run(
