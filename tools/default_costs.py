@@ -15,7 +15,7 @@ from watersmeet.join.calibration.cache import read_calibration
 TARGET = Path(__file__).resolve().parents[1] / "python" / "watersmeet" / "cost" / "default_costs.py"
 HEAD = '''"""Unit costs to start with on a machine that was never calibrated: measured on another.
 
-{machine}, {date}: `watersmeet calibrate` on the idle machine,
+{machine}, {date}: `watersmeet calibrate`,
 written by tools/default_costs.py. Only their proportions matter to a choice, and `watersmeet calibrate` puts
 a machine's own in their place.
 """
