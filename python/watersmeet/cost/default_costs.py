@@ -1,8 +1,8 @@
 """Unit costs to start with on a machine that was never calibrated: measured on another.
 
 AMD EPYC, Python 3.11.7, 2026-11-18: `watersmeet calibrate`, written by tools/default_costs.py; the
-machine was idle but for the lines of "every", which were measured beside other work. Only their proportions matter to a choice, and `watersmeet calibrate` puts
-a machine's own in their place.
+machine was idle but for the lines of "every", which were measured beside other work. Only
+their proportions matter to a choice, and `watersmeet calibrate` puts a machine's own in their place.
 """
 
 from __future__ import annotations
