@@ -7,13 +7,12 @@ be used is refused at once. One caller at a time (guard.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 
-from watersmeet.errors import WatersmeetError
 from watersmeet.join.columns.inputs import as_batch
 from watersmeet.join.columns.payload import PayloadStore, Rows
 from watersmeet.join.columns.schema import StreamSchema
@@ -24,6 +23,7 @@ from watersmeet.join.timing.kept import KeptRows
 from watersmeet.join.timing.ordered import OrderedResults, starts_synchronised
 from watersmeet.join.timing.ordering import windows_in_seconds
 from watersmeet.join.timing.pace import Clock, Pace, Progress
+from watersmeet.join.timing.several import SeveralStreams
 from watersmeet.join.timing.sources import Moves, Ready, Sources
 from watersmeet.plan import Tree
 
@@ -125,7 +125,7 @@ class Running:
         return pa.Table.from_arrays(arrays, schema=self.schema)
 
 
-class MultiEngine:
+class MultiEngine(SeveralStreams):
     """The state of one join of several streams."""
 
     def __init__(self, config: MultiConfig, clock: Clock | None = None) -> None:
@@ -160,43 +160,14 @@ class MultiEngine:
         bringing = stream if batch.num_rows else None
         return self._timed(lambda: self._push(stream, schema, batch), at=at, bringing=bringing)
 
-    def advance(self, stream: int, to: Any) -> pa.Table:
-        """Take a promise and give the results that it releases."""
-        self._refuse_if_finished("advance")
-        self.sources.refuse_if_ended(stream, "advance")
-        to_ns = self.sources.moment(stream, to)
-        return self._timed(lambda: self._make(self.sources.promised(stream, to_ns)), bringing=stream)
-
-    def poll(self, at: float | None) -> pa.Table:
-        """Give what the passing of time releases."""
-        if self.is_finished:
-            return self._empty()
-        return self._timed(lambda: self._make(self.sources.waited()), at=at)
-
     def finish(self, stream: int | None = None) -> pa.Table:
-        """One stream has ended, or all have: then nothing can be pushed afterwards."""
-        if self.is_finished:
-            return self._empty()
-        if stream is not None:
-            ended = stream
-            return self._timed(lambda: self._make(self.sources.ended(ended)))
-        out = self._timed(lambda: self._make(self.sources.all_ended()))
-        self.is_finished = True
-        if self.running is not None:
+        """As for any join of several streams; the planner's thread ends with the last."""
+        out = super().finish(stream)
+        if self.is_finished and self.running is not None:
             self.running.close()
         return out
 
     # --- what the pace asks for ---
-
-    @property
-    def schemas(self) -> list[StreamSchema | None]:
-        """The streams' schemas, None for those that are not known yet."""
-        return self.sources.schemas
-
-    @property
-    def pushed(self) -> list[int]:
-        """Rows of each stream so far."""
-        return [state.rows for state in self.sources.states]
 
     def progress(self) -> tuple[Progress, int]:
         """How far the join has come, in nanoseconds."""
@@ -230,18 +201,6 @@ class MultiEngine:
     def first_needed(self, side: int) -> int:
         """No result still to come has an older row of the stream."""
         return 0 if self.running is None else self.running.first_needed(side)
-
-    def _timed(
-        self, call: Callable[[], Found | None], *, at: float | None = None, bringing: int | None = None
-    ) -> pa.Table:
-        try:
-            self.pace.begin(self, at, bringing)
-            rows = call()
-        except BaseException:
-            self.pace.undo(self)
-            raise
-        self.pace.end(self, rows or [np.empty(0, np.int64)] * len(self.schemas))
-        return self._released(rows)
 
     # --- moves ---
 
@@ -301,10 +260,6 @@ class MultiEngine:
             core.push(ready.stream, core_batch)
         finally:
             core.roll_back()
-
-    def _refuse_if_finished(self, call: str) -> None:
-        if self.is_finished:
-            raise WatersmeetError(f"{call}() after finish(): this join has ended")
 
 
 def _store(schema: StreamSchema | None, *, rows_only: bool, first: int) -> PayloadStore:

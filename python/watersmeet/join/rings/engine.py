@@ -12,7 +12,6 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from watersmeet.errors import WatersmeetError
 from watersmeet.join.columns.inputs import as_batch
 from watersmeet.join.columns.intake import Intake
 from watersmeet.join.columns.payload import PayloadStore, Rows
@@ -26,6 +25,7 @@ from watersmeet.join.timing.kept import KeptRows
 from watersmeet.join.timing.ordered import OrderedResults, starts_synchronised
 from watersmeet.join.timing.ordering import windows_in_seconds
 from watersmeet.join.timing.pace import Clock, Pace, Progress
+from watersmeet.join.timing.several import SeveralStreams
 from watersmeet.join.timing.sources import Moves, Ready, Sources
 from watersmeet.ring import OrderingRule, OrderingState, StepCounts, adapt_orderings
 
@@ -46,7 +46,7 @@ class _Ready:
     held: OrderedResults | None
 
 
-class RingEngine:
+class RingEngine(SeveralStreams):
     """The state of one ring join."""
 
     def __init__(self, config: RingConfig, clock: Clock | None = None) -> None:
@@ -86,30 +86,6 @@ class RingEngine:
         bringing = stream if batch.num_rows else None
         return self._timed(lambda: self._push(stream, schema, batch), at=at, bringing=bringing)
 
-    def advance(self, stream: int, to: Any) -> pa.Table:
-        """Take a promise and give the results that it releases."""
-        self._refuse_if_finished("advance")
-        self.sources.refuse_if_ended(stream, "advance")
-        to_ns = self.sources.moment(stream, to)
-        return self._timed(lambda: self._make(self.sources.promised(stream, to_ns)), bringing=stream)
-
-    def poll(self, at: float | None) -> pa.Table:
-        """Give what the passing of time releases."""
-        if self.is_finished:
-            return self._empty()
-        return self._timed(lambda: self._make(self.sources.waited()), at=at)
-
-    def finish(self, stream: int | None = None) -> pa.Table:
-        """One stream has ended, or all have: then nothing can be pushed afterwards."""
-        if self.is_finished:
-            return self._empty()
-        if stream is not None:
-            ended = stream
-            return self._timed(lambda: self._make(self.sources.ended(ended)))
-        out = self._timed(lambda: self._make(self.sources.all_ended()))
-        self.is_finished = True
-        return out
-
     def resize(self, slices: int, relocation: str) -> None:
         """Have another number of slices from the next rows on; also while a push is under way."""
         ready = self.ready
@@ -120,16 +96,6 @@ class RingEngine:
             self.gauge.set_by_hand(slices)
 
     # --- what the pace asks for ---
-
-    @property
-    def schemas(self) -> list[StreamSchema | None]:
-        """The streams' schemas, None for those that are not known yet."""
-        return self.sources.schemas
-
-    @property
-    def pushed(self) -> list[int]:
-        """Rows of each stream so far."""
-        return [state.rows for state in self.sources.states]
 
     def progress(self) -> tuple[Progress, int]:
         """How far the join has come, in nanoseconds."""
@@ -165,22 +131,6 @@ class RingEngine:
             return 0
         oldest = int(ready.core.state(side)["oldest"])
         return oldest if ready.held is None else min(oldest, ready.held.first_row(side))
-
-    def _timed(
-        self,
-        call: Callable[[], tuple[Rows, ...] | None],
-        *,
-        at: float | None = None,
-        bringing: int | None = None,
-    ) -> pa.Table:
-        try:
-            self.pace.begin(self, at, bringing)
-            rows = call()
-        except BaseException:
-            self.pace.undo(self)
-            raise
-        self.pace.end(self, rows or [NO_ROWS] * len(self.schemas))
-        return self._released(rows)
 
     # --- moves ---
 
@@ -335,7 +285,3 @@ class RingEngine:
         self.orderings, chosen = adapt_orderings(self.orderings, steps, window_rows=window_rows, rule=rule)
         if chosen != before_orderings:
             ready.core.set_orderings([list(ordering) for ordering in chosen])
-
-    def _refuse_if_finished(self, call: str) -> None:
-        if self.is_finished:
-            raise WatersmeetError(f"{call}() after finish(): this join has ended")
