@@ -10,7 +10,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from watersmeet.cost.calibration import Calibration, CalibrationLine, Observation
-from watersmeet.cost.choice import IndexChoice, Switch, choose_index, choose_structure, worth_switching
+from watersmeet.cost.choice import (
+    IndexChoice,
+    Switch,
+    cheapest,
+    choose_index,
+    choose_structure,
+    worth_switching,
+)
 from watersmeet.cost.crossover import crossover, crossover_ratio
 from watersmeet.cost.density import WindowShares, split_memory_by_density
 from watersmeet.cost.estimate import estimate_loads, kind_of
@@ -28,7 +35,7 @@ from watersmeet.cost.unit_costs import (
     Structure,
     UnitCosts,
 )
-from watersmeet.cost.work import DirectionLoad, Work, predicted_cost, probe_work, stream_cost
+from watersmeet.cost.work import DirectionLoad, Work, predicted_cost, probe_work, stream_cost, structure_costs
 
 if TYPE_CHECKING:
     from watersmeet.join.calibration.calibrate import calibrate
@@ -57,6 +64,7 @@ __all__ = [
     "WindowShares",
     "Work",
     "calibrate",
+    "cheapest",
     "choose_index",
     "choose_structure",
     "crossover",
@@ -77,6 +85,7 @@ __all__ = [
     "split_memory_and_rates",
     "split_memory_by_density",
     "stream_cost",
+    "structure_costs",
     "worth_switching",
 ]
 

@@ -14,9 +14,9 @@ from typing import Final
 
 from watersmeet.cost import _check
 from watersmeet.cost.unit_costs import Structure, UnitCosts
-from watersmeet.cost.work import DirectionLoad, predicted_cost, probe_work, rebuild_cost
+from watersmeet.cost.work import DirectionLoad, predicted_cost, probe_work, rebuild_cost, structure_costs
 
-__all__ = ["IndexChoice", "Switch", "choose_index", "choose_structure", "worth_switching"]
+__all__ = ["IndexChoice", "Switch", "cheapest", "choose_index", "choose_structure", "worth_switching"]
 
 
 _DOUBT: Final = 0.25  # by which a scan must be cheaper than the best index
@@ -66,15 +66,20 @@ def choose_structure(load: DirectionLoad, *, unit_costs: UnitCosts) -> IndexChoi
 
     A scan's cost grows with all that was not foreseen, longer windows and more matches, an index's hardly.
     """
-    costs = {
-        structure: predicted_cost(load, structure, unit_costs.of(load.kind, structure, rows=load.window_rows))
-        for structure in unit_costs.structures(load.kind)
-    }
+    costs = structure_costs(load, unit_costs)
+    best = cheapest(costs)
     ranked = MappingProxyType(dict(sorted(costs.items(), key=lambda each: each[1])))
-    best, *others = ranked
-    if best == "scan" and others and ranked[best] > (1.0 - _DOUBT) * ranked[others[0]]:
-        best = others[0]
     return IndexChoice(best, ranked[best], ranked, _reason(load, ranked, best))
+
+
+def cheapest(costs: Mapping[Structure, float]) -> Structure:
+    """The structure to take, by what each costs: the same rule, without the words."""
+    best = min(costs, key=costs.__getitem__)
+    if best == "scan" and len(costs) > 1:
+        other = min((each for each in costs if each != "scan"), key=costs.__getitem__)
+        if costs[best] > (1.0 - _DOUBT) * costs[other]:
+            return other
+    return best
 
 
 def worth_switching(
@@ -93,21 +98,23 @@ def worth_switching(
     """
     horizon = _check.positive(horizon, argument="horizon")
     hysteresis = _check.at_least(hysteresis, 0.0, argument="hysteresis")
-    best = choose_structure(load, unit_costs=unit_costs)
-    now = predicted_cost(load, current, unit_costs.of(load.kind, current, rows=load.window_rows))
-    rebuild = rebuild_cost(load, unit_costs.of(load.kind, best.structure, rows=load.window_rows))
-    saving = (now - best.cost) * horizon
-    if best.structure == current:
+    costs = structure_costs(load, unit_costs)
+    best = cheapest(costs)
+    if best == current:
         return Switch(False, 0.0, 0.0, f"{current} is the cheapest already")
-    if best.cost > now * (1.0 - hysteresis):
-        reason = f"{best.structure} would save less than {hysteresis:.0%} of {current}"
+    now = costs[current] if current in costs else _cost_of(load, current, unit_costs)
+    rebuild = rebuild_cost(load, unit_costs.of(load.kind, best, rows=load.window_rows))
+    saving = (now - costs[best]) * horizon
+    if costs[best] > now * (1.0 - hysteresis):
+        reason = f"{best} would save less than {hysteresis:.0%} of {current}"
         return Switch(False, saving, rebuild, reason)
     verb = "saves more" if saving > rebuild else "saves less"
-    reason = (
-        f"{best.structure} {verb} in {horizon:g} s ({seconds(saving)}) than building it costs"
-        f" ({seconds(rebuild)})"
-    )
+    reason = f"{best} {verb} in {horizon:g} s ({seconds(saving)}) than building it costs ({seconds(rebuild)})"
     return Switch(saving > rebuild, saving, rebuild, reason)
+
+
+def _cost_of(load: DirectionLoad, structure: Structure, unit_costs: UnitCosts) -> float:
+    return predicted_cost(load, structure, unit_costs.of(load.kind, structure, rows=load.window_rows))
 
 
 def seconds(value: float) -> str:
@@ -131,7 +138,9 @@ def _reason(load: DirectionLoad, ranked: Mapping[Structure, float], best: Struct
 
 
 def _touched(load: DirectionLoad, structure: Structure) -> str:
-    work, rows = probe_work(load, structure), f"{load.window_rows:,.0f} rows"
+    work, rows = probe_work(load, structure), f"{load.met:,.0f} rows"
+    if work.row and load.met < load.window_rows:
+        return f"a probe scans {_count(load.met)} of {load.window_rows:,.0f} rows"
     if work.row:
         return f"a probe scans all {rows}"
     if load.kind == "every":

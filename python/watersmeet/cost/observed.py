@@ -20,19 +20,21 @@ def observed_loads(
     before: Metrics,
     after: Metrics,
     *,
-    seconds: float,
+    seconds: float | Pair,
     items: Pair = (1.0, 1.0),
     entry_shares: Pair | None = None,
 ) -> tuple[DirectionLoad, DirectionLoad]:
     """What each window had to bear between two snapshots of a join's counters.
 
-    seconds        of stream time between the snapshots
+    seconds        of stream time between the snapshots; of each stream, where they are not equally far
     items          items per set of each stream, where windows are scanned and nothing is looked up
     entry_shares   per window, entries that a probe would read for each row of it; what was read is preferred
 
     Pairs found are not counted per direction; they are shared out by the pairs that were due in each.
     """
-    seconds = _check.positive(seconds, argument="seconds")
+    if not isinstance(seconds, tuple):
+        seconds = (_check.positive(seconds, argument="seconds"),) * 2
+    own_s = _check.pair(seconds, argument="seconds", above_zero=True)
     due = [_gained(before, after, probing, "due") for probing in (0, 1)]
     found = after.results - before.results
     share = min(1.0, found / sum(due)) if sum(due) else 0.0
@@ -41,17 +43,19 @@ def observed_loads(
         probing = 1 - window
         probes = _gained(before, after, probing, "probes")
         rows = due[probing] / probes if probes else float(after.streams[window].window_rows)
+        share_read = None if entry_shares is None else entry_shares[window]
         looked_up, read = (_gained(before, after, probing, name) for name in ("lookups", "postings"))
-        entries = None if entry_shares is None else rows * entry_shares[window]
+        entries = rows * (share if share_read is None else share_read)
         loads.append(
             DirectionLoad(
                 kind=kind,
-                probing_rate=probes / seconds,
-                window_rate=_arrived(before, after, window) / seconds,
+                probing_rate=probes / own_s[probing],
+                window_rate=_arrived(before, after, window) / own_s[window],
                 window_rows=rows,
                 matches=rows * share,
                 items=looked_up / probes if looked_up and probes else items[probing],
                 entries=read / probes if read and probes else entries,
+                met_rows=rows,
             )
         )
     return loads[0], loads[1]

@@ -82,14 +82,18 @@ class CostCurve:
 
     def at(self, rows: float) -> OperationCosts:
         """The costs in a window of so many rows; those of the nearest size beyond either end."""
+        return OperationCosts(**dict(zip(OPERATIONS, self.values(rows), strict=True)))
+
+    def values(self, rows: float) -> tuple[float, ...]:
+        """The same as bare numbers in the order of OPERATIONS, for a join that looks while it runs."""
         if rows <= self.points[0][0]:
-            return self.points[0][1]
+            return operations_of(self.points[0][1])
         for (low, below), (high, above) in pairwise(self.points):
             if rows <= high:
                 weight = math.log(rows / low) / math.log(high / low)
-                values = zip(OPERATIONS, operations_of(below), operations_of(above), strict=True)
-                return OperationCosts(**{name: b + weight * (a - b) for name, b, a in values})
-        return self.points[-1][1]
+                pairs = zip(operations_of(below), operations_of(above), strict=True)
+                return tuple([b + weight * (a - b) for b, a in pairs])
+        return operations_of(self.points[-1][1])
 
 
 def _default_curves() -> Mapping[tuple[Kind, Structure], CostCurve]:

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from operator import mul
+from operator import attrgetter, mul
 from typing import Final
 
 from watersmeet.cost import _check
 from watersmeet.cost.unit_costs import KINDS, Kind, OperationCosts, Structure, UnitCosts, operations_of
 from watersmeet.errors import ConfigError
 
-__all__ = ["DirectionLoad", "Work", "predicted_cost", "probe_work", "rebuild_cost", "stream_cost"]
+__all__ = [
+    "DirectionLoad",
+    "Work",
+    "predicted_cost",
+    "probe_work",
+    "rebuild_cost",
+    "stream_cost",
+    "structure_costs",
+]
 
 _SCAN_BLOCK: Final = 64.0  # rows that a vectorised scan decides on at once
 _WORD_BITS: Final = 64.0
@@ -29,6 +38,9 @@ class DirectionLoad:
     matches        pairs that a probe finds, on average
     items          keys or items that a probe looks up: 1 for keys, the size of the set for sets
     entries        entries of the looked-up lists within the window, all together, on average; None: `matches`
+    met_rows       rows of the window that a probe may match, by their times; None: all of them. Where large
+                   batches take turns, the stream that is pushed first finds little of the other's window
+                   that is of its time, and the second finds the rest
     """
 
     kind: Kind
@@ -38,8 +50,11 @@ class DirectionLoad:
     matches: float = 0.0
     items: float = 1.0
     entries: float | None = None
+    met_rows: float | None = None
 
     def __post_init__(self) -> None:
+        if self._is_plain():
+            return
         _check.one_of(self.kind, KINDS, argument="DirectionLoad(kind)")
         for name in ("probing_rate", "window_rate", "window_rows", "matches", "items"):
             value = _check.at_least(getattr(self, name), 0.0, argument=f"DirectionLoad({name})")
@@ -47,11 +62,29 @@ class DirectionLoad:
         entries = self.matches if self.entries is None else self.entries
         entries = _check.at_least(entries, 0.0, argument="DirectionLoad(entries)")
         object.__setattr__(self, "entries", entries)
+        if self.met_rows is not None:
+            met_rows = _check.at_least(self.met_rows, 0.0, argument="DirectionLoad(met_rows)")
+            object.__setattr__(self, "met_rows", met_rows)
+
+    def _is_plain(self) -> bool:
+        """Whether all is given and as it should be: a join that looks while it runs asks often."""
+        given = _loads_of(self)
+        return all(type(value) is float and 0.0 <= value < math.inf for value in given) and self.kind in KINDS
+
+    @property
+    def met(self) -> float:
+        """Rows that a probe may match."""
+        return self.window_rows if self.met_rows is None else self.met_rows
 
     @property
     def listed(self) -> float:
         """Entries read by a probe that follows lists."""
         return self.matches if self.entries is None else self.entries
+
+
+_loads_of: Final[Callable[[DirectionLoad], tuple[float | None, ...]]] = attrgetter(
+    "probing_rate", "window_rate", "window_rows", "matches", "items", "entries", "met_rows"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,19 +103,25 @@ class Work:
 
     def times(self, costs: OperationCosts) -> float:
         """Nanoseconds that this work takes."""
-        return float(sum(map(mul, operations_of(self), operations_of(costs))))
+        return self.times_values(operations_of(costs))
+
+    def times_values(self, costs: Sequence[float]) -> float:
+        """The same, given the costs as bare numbers."""
+        return float(sum(map(mul, operations_of(self), costs)))
 
 
 def probe_work(load: DirectionLoad, structure: Structure) -> Work:
     """The operations of one probe on average."""
-    rows, items, entries = load.window_rows, load.items, load.listed
+    rows, items, entries = load.met, load.items, load.listed
     if load.kind == "every":
         return Work(probe=1.0, match=rows)
     # Sets match seldom, and what they cost is in the candidates looked at, not in the pairs reported.
     matches = 0.0 if load.kind in ("overlap", "weighted") else load.matches
     match structure:
         case "scan":
-            return Work(probe=1.0, row=rows, block=matching_blocks(rows, matches), match=matches)
+            # A probe whose part of the window is empty is not even begun.
+            begun = min(1.0, rows)
+            return Work(probe=begun, row=rows, block=matching_blocks(rows, matches), match=matches)
         case "hash":
             return Work(probe=1.0, look_up=items, step=entries, match=matches)
         case "inverted/heap" | "inverted-by-id":
@@ -98,9 +137,21 @@ def probe_work(load: DirectionLoad, structure: Structure) -> Work:
 
 def predicted_cost(load: DirectionLoad, structure: Structure, costs: OperationCosts) -> float:
     """Seconds of processor time per second for all that touches the window: [Kang] eq. 1."""
-    upkeep = costs.insert + costs.expire
-    nanoseconds = load.probing_rate * probe_work(load, structure).times(costs) + load.window_rate * upkeep
-    return nanoseconds * _NANOSECONDS
+    return _cost(load, structure, operations_of(costs))
+
+
+def structure_costs(load: DirectionLoad, unit_costs: UnitCosts) -> dict[Structure, float]:
+    """The same of every structure that may be advised for the window, on a machine with these unit costs."""
+    return {
+        structure: _cost(load, structure, unit_costs.curves[load.kind, structure].values(load.window_rows))
+        for structure in unit_costs.structures(load.kind)
+    }
+
+
+def _cost(load: DirectionLoad, structure: Structure, costs: tuple[float, ...]) -> float:
+    *_, insert, expire = costs
+    probe = probe_work(load, structure).times_values(costs)
+    return (load.probing_rate * probe + load.window_rate * (insert + expire)) * _NANOSECONDS
 
 
 def stream_cost(

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from watersmeet.cost import (
@@ -8,10 +10,12 @@ from watersmeet.cost import (
     Model,
     OperationCosts,
     UnitCosts,
+    cheapest,
     choose_index,
     choose_structure,
     predicted_cost,
     probe_work,
+    structure_costs,
     worth_switching,
 )
 from watersmeet.errors import ConfigError
@@ -189,3 +193,14 @@ def test_bad_arguments_are_named() -> None:
         CostCurve(((2, OperationCosts()), (1, OperationCosts())))
     with pytest.raises(ConfigError, match=r"OperationCosts\(row\)=-1"):
         OperationCosts(row=-1)
+
+
+def test_a_window_of_which_probes_meet_little_is_scanned_however_long_it_is() -> None:
+    load = DirectionLoad(kind="equal", probing_rate=1e4, window_rate=1e4, window_rows=1e5, matches=0.0)
+    assert choose_structure(load, unit_costs=UnitCosts()).structure == "hash"
+    little = replace(load, met_rows=3.0)
+    choice = choose_structure(little, unit_costs=UnitCosts())
+    assert choice.structure == "scan"
+    assert "a probe scans 3 of 100,000 rows" in choice.reason
+    assert dict(choice.costs) == structure_costs(little, UnitCosts())
+    assert cheapest(choice.costs) == "scan"

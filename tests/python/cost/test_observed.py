@@ -58,3 +58,9 @@ def test_a_sample_tells_how_likely_values_are_equal() -> None:
     assert sampled_share([], [1]) == 0.0
     with pytest.raises(ConfigError, match="seconds=0"):
         observed_loads("equal", Metrics(), metrics(1), seconds=0)
+
+
+def test_streams_that_are_not_equally_far_have_rates_of_their_own() -> None:
+    first, second = observed_loads("equal", Metrics(), metrics(1), seconds=(10.0, 5.0))
+    assert (first.window_rate, first.probing_rate) == (10, 200)
+    assert (second.window_rate, second.probing_rate) == (200, 10)

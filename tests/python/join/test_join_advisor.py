@@ -27,6 +27,7 @@ def costs(*, scan: float, other: float) -> UnitCosts:
 @pytest.fixture
 def restless(monkeypatch: pytest.MonkeyPatch) -> None:
     """A join that looks at its indexes at every push."""
+    monkeypatch.setattr(advisor, "_FIRST_LOOK_ROWS", {})
     monkeypatch.setattr(advisor, "_LOOK_EVERY_ROWS", 1)
     monkeypatch.setattr(advisor, "_RAREST_LOOK_ROWS", 1)
     monkeypatch.setattr(advisor, "_FEWEST_PROBES", 1)
@@ -142,3 +143,39 @@ def test_explain_speaks_of_joins_that_the_model_does_not_know() -> None:
         join.push("a", batches(1)[0])
         join.push("b", batches(2)[0])
         assert "scan" in str(join.explain())
+
+
+def evenly(rows: int, *, start: int, step: int, seed: int) -> pa.RecordBatch:
+    keys = np.random.default_rng(seed).integers(0, 5_000, rows)
+    return pa.record_batch({"ts": pa.array(start + step * np.arange(rows)), "key": pa.array(keys)})
+
+
+def test_the_first_look_decides_and_judges_a_window_by_what_probes_meet_of_it() -> None:
+    """Batches of 6,000 us take turns: rows of b meet the windows, rows of a find next to nothing of b."""
+    join = wm.WindowJoin(
+        wm.Stream("a", window="2ms"), wm.Stream("b", window="50us"), on=wm.equal("key"), output="rows"
+    )
+    join._engine.advisor.unit_costs = UnitCosts()
+    for turn in range(3):
+        join.push("a", evenly(6_000, start=6_000 * turn, step=1, seed=turn))
+        join.push("b", evenly(6_000, start=6_000 * turn, step=1, seed=100 + turn))
+    (change,) = join._engine.advisor.changes
+    assert (change.stream, change.index) == ("b", "scan")
+    assert change.at_s == pytest.approx(0.006, rel=0.01)
+    assert join._engine.advisor.index == ["hash", "scan"]
+
+
+def test_a_window_that_will_grow_is_judged_by_its_size_when_full() -> None:
+    join = wm.WindowJoin(wm.Stream("a", window="10s"), wm.Stream("b", window="10s"), on=wm.equal("key"))
+    join._engine.advisor.unit_costs = UnitCosts()
+    for turn in range(8):
+        join.push("a", evenly(3_000, start=3_000 * turn, step=1, seed=turn))
+        join.push("b", evenly(3_000, start=3_000 * turn, step=1, seed=100 + turn))
+    assert join._engine.advisor.changes == []
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "fill"), [(0, 5, 0.25), (0, 20, 0.75), (10, 20, 1.0), (5, 15, 0.875)]
+)
+def test_how_full_a_window_of_ten_seconds_was(begin: float, end: float, fill: float) -> None:
+    assert advisor._mean_fill(begin, end, 10.0) == pytest.approx(fill)

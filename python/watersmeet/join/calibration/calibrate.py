@@ -39,7 +39,7 @@ Progress = Callable[[int, int, str], None]
 
 # Scans work on blocks of 64 rows: half a block more is the average. Sets take so much more room per row that
 # a smaller window is as far from the processor.
-_SIZES: Final = (96, 1_056, 16_416, 262_176)
+_SIZES: Final = (8, 96, 352, 1_056, 16_416, 262_176)
 _LARGEST_OF_SETS: Final = 65_568
 _REPEATS: Final = 5
 _BATCH_ROWS: Final = 4_096

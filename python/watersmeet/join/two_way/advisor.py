@@ -1,42 +1,44 @@
 """The index of each window under index="auto": what the cost model advises, while the join runs.
 
-A join starts with the usual index for its predicate. Every so many rows its counters tell rates, window sizes
-and matches; where another structure would save more than building it costs, at two looks in a row, the window
-gets that one. Windows are judged by the size they will have, not by what has come so far, and the load is
-expected to last as long again as the join has run. A change is made before a push, so that a push that fails
-changes nothing, and no answer depends on it.
+A join starts with the usual index for its predicate. As soon as its counters say something about rates,
+window sizes and matches, each window gets the structure that is cheapest by the model. They are looked at
+again every so many rows; where another structure would save more than building it costs, at two looks in a
+row, the window gets that one. Windows are judged as they will be when they are full, and the load is expected
+to last as long again as the join has run. A change is made before a push, so that a push that fails changes
+nothing, and no answer depends on it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from watersmeet.cost import (
     DirectionLoad,
     Kind,
     Structure,
-    Switch,
     UnitCosts,
-    choose_structure,
+    cheapest,
     kind_of,
     observed_loads,
-    predicted_cost,
+    structure_costs,
     worth_switching,
 )
 from watersmeet.join.calibration.cache import current_unit_costs
-from watersmeet.join.two_way.config import JoinConfig
+from watersmeet.join.two_way.config import Index, JoinConfig
 from watersmeet.join.two_way.split import Split
 from watersmeet.vocabulary import Metrics, Span
 
 __all__ = ["Change", "IndexAdvisor", "met_spans"]
 
+# Rows before a first look, which cost as much as it does; and the least and the most between two looks.
+_FIRST_LOOK_ROWS: Final = {"equal": 8_192, "overlap": 512, "weighted": 512}
 _LOOK_EVERY_ROWS: Final = 8_192
 _RAREST_LOOK_ROWS: Final = 1 << 20
-_LOOK_S: Final = 3e-4  # that a look takes
-_LOOK_SHARE: Final = 0.02  # of the join's time that looks may take
-_FASTEST_ROW_S: Final = 2e-8
-_FEWEST_PROBES: Final = 256  # in a direction, before its counters say anything
+_LOOK_S: Final = 1e-4  # that a look takes
+_LOOK_SHARE: Final = 0.01  # of the join's time that looks may take
+_FASTEST_ROW_S: Final = 1e-8
+_FEWEST_PROBES: Final = 32  # in a direction, before its counters say anything
 _CHOOSABLE: Final = ("equal", "overlap", "weighted")
 
 
@@ -63,11 +65,11 @@ class IndexAdvisor:
         # A join that sheds has budgets counted in its index's own units; they must not change under it.
         self._active = self.kind in _CHOOSABLE and not all(self.asked) and config.shed is None
         self._spans = met_spans(config)
-        self._wanted = list(division.index)
+        self._wanted: list[Index] | None = None  # at the last look; None before the first
         self._rows = 0
-        self._next_look = _LOOK_EVERY_ROWS
+        self._next_look = _FIRST_LOOK_ROWS.get(self.kind, 0)
         self._before = Metrics()
-        self._before_s = 0.0
+        self._before_s = (0.0, 0.0)
         # What was last seen of lists, for windows that are scanned meanwhile and tell nothing of them.
         self._items = (1.0, 1.0)
         self._entry_shares: tuple[float, float] | None = None
@@ -75,57 +77,57 @@ class IndexAdvisor:
     def is_due(self, rows: int) -> bool:
         """Whether to look at the counters, once so many further rows have come."""
         self._rows += rows
-        return self._active and self._rows >= self._next_look
+        return self._active and self._rows > self._next_look
 
-    def consider(self, core: Any, metrics: Metrics, *, elapsed_s: float) -> None:
-        """Look at the counters, `elapsed_s` of stream time after the first row, and change what pays."""
-        self._next_look = self._rows + _LOOK_EVERY_ROWS
+    def consider(self, core: Any, metrics: Metrics, *, elapsed_s: tuple[float, float]) -> None:
+        """Look at the counters and change what pays; `elapsed_s`: each stream's time since the first row."""
+        self._next_look = self._rows  # where nothing can be said yet, the next push is asked
         loads = self._loads(metrics, elapsed_s)
         if loads is None:
             return
-        self._before, self._before_s = metrics, elapsed_s
-        for window in (0, 1):
-            if self.asked[window]:
+        is_first = self._wanted is None
+        before = self.index if self._wanted is None else self._wanted
+        wanted, predicted_s, now_s = list(self.index), 0.0, max(elapsed_s)
+        for window, load in enumerate(loads):
+            costs = structure_costs(load, self.unit_costs)
+            current = self._current(window, costs)
+            if current is None:
                 continue
-            switch = self._advice(loads[window], window, horizon=elapsed_s)
-            index, reason = (self.index[window], "") if switch is None else switch
-            confirmed, self._wanted[window] = self._wanted[window] == index, index
-            if confirmed and index != self.index[window]:
+            predicted_s += costs[current]
+            index = cast("Index", cheapest(costs).partition("/")[0])
+            if self.asked[window] or index == self.index[window]:
+                continue
+            switch = worth_switching(load, current, unit_costs=self.unit_costs, horizon=now_s)
+            if not switch.worthwhile:
+                continue
+            wanted[window] = index
+            if is_first or before[window] == index:
                 core.reindex(window, index=index)
                 self.index[window] = index
-                self.changes.append(Change(self._names[window], index, elapsed_s, reason))
-        if self._wanted == self.index:  # else the next look confirms it, and comes soon
-            self._next_look = self._rows + self._rows_worth_a_look(loads)
-
-    def _rows_worth_a_look(self, loads: tuple[DirectionLoad, DirectionLoad]) -> int:
-        """How many rows to wait so that looking costs little of what they do; by the model, not a clock."""
-        seconds, rows = 0.0, 0.0
-        for window, load in enumerate(loads):
-            structure = self.structure(window, load)
-            if structure is not None:
-                costs = self.unit_costs.of(load.kind, structure, rows=load.window_rows)
-                seconds += predicted_cost(load, structure, costs)
-            rows += load.window_rate
-        row_s = max(_FASTEST_ROW_S, seconds / rows if rows else 0.0)
-        return int(min(max(_LOOK_EVERY_ROWS, _LOOK_S / (_LOOK_SHARE * row_s)), _RAREST_LOOK_ROWS))
+                self.changes.append(Change(self._names[window], index, now_s, switch.reason))
+        self._before, self._before_s, self._wanted = metrics, elapsed_s, wanted
+        is_settled = wanted == self.index  # else the next look confirms it, and comes soon
+        rate = sum(load.window_rate for load in loads)
+        rows = _rows_worth_a_look(predicted_s / rate if rate else 0.0) if is_settled else _LOOK_EVERY_ROWS
+        self._next_look = self._rows + rows
 
     def structure(self, window: int, load: DirectionLoad) -> Structure | None:
         """What the window is kept as; of an inverted index, with the merge that the load favours."""
-        index, costs = self.index[window], self.unit_costs
-        able = [each for each in costs.structures(load.kind) if each.partition("/")[0] == index]
-        return min(
-            able,
-            key=lambda each: predicted_cost(load, each, costs.of(load.kind, each, rows=load.window_rows)),
-            default=None,
-        )
+        return self._current(window, structure_costs(load, self.unit_costs))
 
-    def _loads(self, metrics: Metrics, elapsed_s: float) -> tuple[DirectionLoad, DirectionLoad] | None:
-        seconds = elapsed_s - self._before_s
+    def _current(self, window: int, costs: dict[Structure, float]) -> Structure | None:
+        able = [each for each in costs if each.partition("/")[0] == self.index[window]]
+        return min(able, key=costs.__getitem__, default=None)
+
+    def _loads(
+        self, metrics: Metrics, elapsed_s: tuple[float, float]
+    ) -> tuple[DirectionLoad, DirectionLoad] | None:
+        seconds = (elapsed_s[0] - self._before_s[0], elapsed_s[1] - self._before_s[1])
         probes = [
             now.probes - (self._before.directions[side].probes if self._before.directions else 0)
             for side, now in enumerate(metrics.directions)
         ]
-        if seconds <= 0.0 or min(probes) < _FEWEST_PROBES:
+        if min(seconds) <= 0.0 or min(probes) < _FEWEST_PROBES:
             return None
         loads = observed_loads(
             self.kind,
@@ -135,28 +137,64 @@ class IndexAdvisor:
             items=self._items,
             entry_shares=self._entry_shares,
         )
-        loads = self._when_full(loads[0], 0), self._when_full(loads[1], 1)
-        self._items = (loads[1].items, loads[0].items)
-        first, second = (load.listed / load.window_rows if load.window_rows else 0.0 for load in loads)
-        self._entry_shares = (first, second)
-        return loads
+        first, second = (self._when_full(loads, window, max(elapsed_s)) for window in (0, 1))
+        self._items = (second.items, first.items)
+        self._entry_shares = (_per_met_row(first.listed, first), _per_met_row(second.listed, second))
+        return first, second
 
-    def _when_full(self, load: DirectionLoad, window: int) -> DirectionLoad:
-        """The load of a window that has its full size, its rows matching as often as they do now."""
-        span = self._spans[window]
+    def _when_full(
+        self, loads: tuple[DirectionLoad, DirectionLoad], window: int, now_s: float
+    ) -> DirectionLoad:
+        """The load of a window that has its full size, met and matching as it was."""
+        load, span = loads[window], self._spans[window]
         rows = float(span.rows) if span.rows is not None else load.window_rate * span.seconds
-        if not 0.0 < load.window_rows < rows:
-            return replace(load, window_rows=max(rows, load.window_rows))
-        growth = rows / load.window_rows
-        return replace(load, window_rows=rows, matches=load.matches * growth, entries=load.listed * growth)
+        span_s = rows / load.window_rate if load.window_rate else 0.0
+        begin_s = max(self._before_s)
+        if not load.met:
+            return _first_met(load, loads[1 - window], rows, span_s, now_s - begin_s)
+        growth = 1.0 / _mean_fill(begin_s, now_s, span_s)
+        return replace(
+            load,
+            window_rows=max(rows, load.window_rows),
+            met_rows=load.met * growth,
+            matches=load.matches * growth,
+            entries=load.listed * growth,
+        )
 
-    def _advice(self, load: DirectionLoad, window: int, *, horizon: float) -> tuple[Any, str] | None:
-        current = self.structure(window, load)
-        best = choose_structure(load, unit_costs=self.unit_costs)
-        if current is None or best.index == self.index[window]:
-            return None
-        switch: Switch = worth_switching(load, current, unit_costs=self.unit_costs, horizon=horizon)
-        return (best.index, switch.reason) if switch.worthwhile else None
+
+def _first_met(
+    load: DirectionLoad, other: DirectionLoad, rows: float, span_s: float, seconds: float
+) -> DirectionLoad:
+    """The load of a window of which no row was met: those who probe it came before the first of them.
+
+    If batches of so many seconds go on taking turns, a probe meets what its window reaches of the batch
+    before; the rows that it meets match as often as the other window's, and are listed as often.
+    """
+    reach_s = span_s**2 / (2.0 * seconds) if span_s < seconds else span_s - seconds / 2.0
+    met = load.window_rate * reach_s
+    matches, entries = (met * _per_met_row(each, other) for each in (other.matches, other.listed))
+    return replace(
+        load, window_rows=max(rows, load.window_rows), met_rows=met, matches=matches, entries=entries
+    )
+
+
+def _per_met_row(amount: float, load: DirectionLoad) -> float:
+    return amount / load.met if load.met else 0.0
+
+
+def _mean_fill(begin_s: float, end_s: float, span_s: float) -> float:
+    """How full a window was on average between two times since the first row, if rows came evenly."""
+
+    def filled_s(at_s: float) -> float:
+        return at_s**2 / (2.0 * span_s) if at_s < span_s else at_s - span_s / 2.0
+
+    return (filled_s(end_s) - filled_s(begin_s)) / (end_s - begin_s)
+
+
+def _rows_worth_a_look(row_s: float) -> int:
+    """How many rows to wait so that looking costs little of what they do; by the model, not a clock."""
+    rows = _LOOK_S / (_LOOK_SHARE * max(_FASTEST_ROW_S, row_s))
+    return int(min(max(_LOOK_EVERY_ROWS, rows), _RAREST_LOOK_ROWS))
 
 
 def met_spans(config: JoinConfig) -> tuple[Span, Span]:

@@ -89,9 +89,9 @@ class Engine:
         """The same, giving the rows of the results alone."""
         self._refuse_if_finished("push", side)
         batch = as_batch(source, about="batch")
-        schema = self.setup.schemas[side]
+        schema, is_due = self.setup.schemas[side], self.advisor.is_due(batch.num_rows)
         if schema is not None:
-            if self.advisor.is_due(batch.num_rows) and self.setup.is_decided:
+            if is_due and self.setup.is_decided:
                 self._look_at_indexes()
             return self._push(side, schema.aligned(batch), at)
         before = self.setup
@@ -407,15 +407,19 @@ class Engine:
 
     def stream_s(self, metrics: Metrics) -> float:
         """Seconds of stream time since the first row."""
+        return max(self.streams_s(metrics))
+
+    def streams_s(self, metrics: Metrics) -> tuple[float, float]:
+        """The same, as far as each stream has come."""
         plan = self.setup.plan
-        return 0.0 if plan is None else self.stopwatch.stream_s(metrics, plan.unit_ns)
+        return (0.0, 0.0) if plan is None else self.stopwatch.streams_s(metrics, plan.unit_ns)
 
     def _look_at_indexes(self) -> None:
         metrics = self.metrics()
         # Two indexes stand beside each other while one is built.
         if self.memory is not None and 2 * metrics.memory_bytes > self.memory.limit:
             return
-        self.advisor.consider(self.setup.core, metrics, elapsed_s=self.stream_s(metrics))
+        self.advisor.consider(self.setup.core, metrics, elapsed_s=self.streams_s(metrics))
 
     def trim(self) -> None:
         """Give back payload that no result can need any more."""

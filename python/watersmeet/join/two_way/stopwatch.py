@@ -43,9 +43,13 @@ class Stopwatch:
         rows = self._timed_rows[side]
         return self._timed_s[side] / rows if rows else None
 
-    def stream_s(self, metrics: Metrics, unit_ns: int) -> float:
-        """Seconds of stream time from the first row pushed to the furthest watermark."""
-        marks = [stream.watermark for stream in metrics.streams if stream.watermark is not None]
-        if self.first_ns is None or not marks:
-            return 0.0
-        return max(0, max(marks) * unit_ns - self.first_ns) * 1e-9
+    def streams_s(self, metrics: Metrics, unit_ns: int) -> tuple[float, float]:
+        """Seconds of stream time from the first row pushed to each stream's watermark."""
+        begin_ns = self.first_ns
+        if begin_ns is None:
+            return 0.0, 0.0
+        left, right = (
+            0.0 if stream.watermark is None else max(0, stream.watermark * unit_ns - begin_ns) * 1e-9
+            for stream in metrics.streams
+        )
+        return left, right
