@@ -66,7 +66,11 @@ operations_of: Final[Callable[[Any], tuple[float, ...]]] = attrgetter(*OPERATION
 
 @dataclass(frozen=True, slots=True)
 class CostCurve:
-    """Operation costs at some window sizes, in rows; linear in the logarithm of the size between two."""
+    """Operation costs at some window sizes, in rows; linear in the logarithm of the size between two.
+
+    A cost per row or word of the window was fitted over the stretch that ends at its size: it is the slope of
+    that stretch, and holds in all of it.
+    """
 
     points: tuple[tuple[float, OperationCosts], ...]
 
@@ -90,6 +94,8 @@ class CostCurve:
             return operations_of(self.points[0][1])
         for (low, below), (high, above) in pairwise(self.points):
             if rows <= high:
+                if above.row or above.word:
+                    return operations_of(above)
                 weight = math.log(rows / low) / math.log(high / low)
                 pairs = zip(operations_of(below), operations_of(above), strict=True)
                 return tuple([b + weight * (a - b) for b, a in pairs])

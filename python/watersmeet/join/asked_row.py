@@ -19,11 +19,15 @@ __all__ = ["AskedRow", "asked_row"]
 
 @dataclass(frozen=True, slots=True)
 class AskedRow:
-    """A row of one stream; the number is None for one given as it is, the batch None where it is not kept."""
+    """A row of one stream; the number is None for one given as it is, the batch None where it is not kept.
+
+    The core counts only the rows that it was given; under a memory limit that may not be all.
+    """
 
     side: int
     stream: str
     number: int | None
+    core_number: int | None  # None also of a row that was not taken in
     batch: pa.RecordBatch | None
     time_ns: int | None  # nanoseconds since the epoch; None: it has none, or is not kept
 
@@ -46,12 +50,13 @@ def asked_row(engine: Engine, side: int, row: object, *, argument: str) -> Asked
     """Read why_not()'s argument."""
     stream = engine.config.streams[side]
     if isinstance(row, int | np.integer) and not isinstance(row, bool):
-        batch, number = _kept(engine, side, int(row)), int(row)
+        number = int(row)
+        own = engine.numberings[side].own(number)
+        batch = None if own is None else _kept(engine, side, own)
     else:
-        batch, number = _given(engine, side, row, argument=argument), None
-    return AskedRow(
-        side, stream.name, number, batch, None if batch is None else _time_ns(engine, side, batch)
-    )
+        number, own, batch = None, None, _given(engine, side, row, argument=argument)
+    time_ns = None if batch is None else _time_ns(engine, side, batch)
+    return AskedRow(side, stream.name, number, own, batch, time_ns)
 
 
 def _kept(engine: Engine, side: int, row: int) -> pa.RecordBatch | None:

@@ -1,7 +1,8 @@
 """wm.why_not: the first stage at which a pair fails to come out, in words.
 
 The stages, in order: the rows must be known, have a time, satisfy every part of the predicate, lie inside the
-window, not be late; then they may wait to be processed, be shed, be held for their order, or be out already.
+window, not be late; then they may wait to be processed, be held for their order, have been given up for want
+of memory, be shed, or be out already.
 Predicates are asked of a fresh core with the two rows alone, so the answer is the join's own.
 """
 
@@ -32,7 +33,10 @@ class Reason(str):
     stage: str
 
     def __new__(cls, stage: str, words: str) -> Reason:
-        """`stage` is a word: unknown, bad, key, window, late, waiting, shed, held, out, gone, free, how."""
+        """`stage` is a word.
+
+        One of unknown, bad, key, window, late, waiting, held, memory, shed, out, gone, free, how.
+        """
         reason = super().__new__(cls, words)
         reason.stage = stage
         return reason
@@ -53,7 +57,7 @@ def why_not(join: WindowJoin, left_row: Any, right_row: Any) -> Reason:
         engine = join._engine
         left = asked_row(engine, 0, left_row, argument="left_row")
         right = asked_row(engine, 1, right_row, argument="right_row")
-        for stage in (_unknown, _bad, _key, _window, _late, _waiting, _held, _shed):
+        for stage in (_unknown, _bad, _key, _window, _late, _waiting, _held, _memory, _shed):
             for reason in stage(engine, left, right):
                 return reason
         return _out(engine, left, right)
@@ -61,7 +65,7 @@ def why_not(join: WindowJoin, left_row: Any, right_row: Any) -> Reason:
 
 def _unknown(engine: Engine, left: AskedRow, right: AskedRow) -> Iterator[Reason]:
     for row in (left, right):
-        pushed = engine.pushed[row.side]
+        pushed = engine.pushed[row.side] + engine.numberings[row.side].dropped
         if row.number is not None and not 0 <= row.number < pushed:
             yield Reason(
                 "unknown", f"Stream {row.stream!r} has no row {row.number}: {pushed:,} have been pushed."
@@ -178,14 +182,34 @@ def _waiting(engine: Engine, left: AskedRow, right: AskedRow) -> Iterator[Reason
 
 
 def _held(engine: Engine, left: AskedRow, right: AskedRow) -> Iterator[Reason]:
-    if left.number is None or right.number is None:
+    if left.core_number is None or right.core_number is None:
         return
-    if engine.setup.core is not None and engine.setup.core.holds(left.number, right.number):
+    if engine.setup.core is not None and engine.setup.core.holds(left.core_number, right.core_number):
         yield Reason(
             "held",
             "The pair was found and is held for its order: one with a smaller timestamp could still come."
             " metrics.why_waiting() tells for whom it waits.",
         )
+
+
+def _memory(engine: Engine, left: AskedRow, right: AskedRow) -> Iterator[Reason]:
+    if engine.memory is None:
+        return
+    limit = f"memory_limit={engine.memory.limit:,}"
+    for row, other in ((left, right), (right, left)):
+        if row.number is not None and engine.numberings[row.side].was_dropped(row.number):
+            yield Reason(
+                "memory",
+                f"{_upper(row)} was not taken in: its batch did not fit under {limit}, and was thinned.",
+            )
+        if row.core_number is None or other.core_number is None:
+            continue
+        if engine.memory.given_up.before(row.side, row.core_number, other.core_number):
+            yield Reason(
+                "memory",
+                f"{_upper(row)} left its window early, before {other} came, to keep the join under {limit}."
+                " Metrics estimate the share that came out (recall).",
+            )
 
 
 def _shed(engine: Engine, left: AskedRow, right: AskedRow) -> Iterator[Reason]:

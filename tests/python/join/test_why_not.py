@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import watersmeet as wm
+from watersmeet.join.memory.numbering import Numbering
 
 
 def _rows(times: list[int | None], keys: list[Any]) -> pa.Table:
@@ -155,3 +157,66 @@ def test_joins_of_several_streams_are_refused_with_what_to_do_instead() -> None:
     streams = [wm.Stream(name, window="10s") for name in "abc"]
     with pytest.raises(wm.ConfigError, match=r"MultiJoin: expected a WindowJoin.*why_waiting"):
         wm.why_not(wm.MultiJoin(streams), 0, 0)  # type: ignore[arg-type]
+
+
+def _seconds(seed: int, name: str, *, rows: int) -> list[pa.Table]:
+    random = np.random.default_rng((seed, ord(name)))
+    return [
+        pa.table(
+            {"ts": step * 1_000_000 + np.arange(rows) * 1_000, "k": random.integers(0, 400, rows)},
+        )
+        for step in range(12)
+    ]
+
+
+def test_oracle_a_pair_lost_to_the_memory_limit_is_told_from_one_that_is_out() -> None:
+    def run(**options: Any) -> tuple[wm.WindowJoin, set[tuple[int, int]]]:
+        join = wm.WindowJoin(
+            wm.Stream("a", window="8s"),
+            wm.Stream("b", window="8s"),
+            on=wm.equal("k"),
+            output="rows",
+            **options,
+        )
+        found: set[tuple[int, int]] = set()
+        for left, right in zip(_seconds(3, "a", rows=600), _seconds(3, "b", rows=900), strict=True):
+            for name, table in (("a", left), ("b", right)):
+                found |= set(zip(*join.push(name, table).to_pydict().values(), strict=True))
+        return join, found
+
+    _, full = run()
+    join, out = run(memory_limit="256KiB")
+    lost = sorted(full - out)
+    assert len(lost) > 1_000
+    assert {_stage(join, *pair) for pair in lost[::997]} == {"memory"}
+    assert "memory" not in {_stage(join, *pair) for pair in sorted(out)[::97]}
+    assert "memory_limit=262,144" in wm.why_not(join, *lost[0])
+
+
+def test_rows_of_a_thinned_batch_are_named_by_their_users_numbers() -> None:
+    join = wm.WindowJoin(
+        wm.Stream("a", window="1s"), wm.Stream("b", window="1s"), on=wm.equal("k"), memory_limit=1 << 19
+    )
+    join.push("a", _rows(list(range(5)), [1] * 5))
+    join.push("b", _rows([7] * 20_000, list(range(20_000))))
+    numbering = join._engine.numberings[1]
+    dropped = next(row for row in range(20_000) if numbering.was_dropped(row))
+    kept = next(row for row in range(10_000, 20_000) if not numbering.was_dropped(row))
+    reason = wm.why_not(join, 0, dropped)
+    assert reason.stage == "memory"
+    assert str(reason).startswith(f"Row {dropped} of 'b' was not taken in")
+    assert f"k={kept}." in wm.why_not(join, 0, kept)
+    assert _stage(join, 0, 20_000) == "unknown"
+
+
+@pytest.mark.parametrize(("rows", "kept"), [(10, 3), (7, 7), (9, 1), (100, 33), (5, 0)])
+def test_differential_numbers_go_both_ways(rows: int, kept: int) -> None:
+    numbering = Numbering()
+    numbering.thinned(4, rows, kept)
+    numbering.thinned(4 + kept + 2, rows, kept)
+    own = np.arange(4 + 2 * kept + 6)
+    users = numbering.original(own).tolist()
+    assert [numbering.own(user) for user in users] == own.tolist()
+    dropped = [row for row in range(users[-1]) if numbering.was_dropped(row)]
+    assert dropped == sorted(set(range(users[-1])) - set(users))
+    assert numbering.dropped == len(dropped) == 2 * (rows - kept)

@@ -24,6 +24,7 @@ from watersmeet.cost import (
 )
 from watersmeet.errors import MemoryLimitError
 from watersmeet.join.memory.counts import Counts, counted_ages
+from watersmeet.join.memory.given_up import GivenUp
 from watersmeet.vocabulary import Estimate
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ class MemoryKeeper:
         self.limit = limit
         self.may_shrink = may_shrink
         self.fixed_split: float | None = None  # the left window's share, to compare with: figures, benches
+        self.given_up = GivenUp()
+        self._others = (0, 0)  # rows of each stream when its last batch began
         self._reserve = 0.0
         self._recent = (Counts(), Counts())
         self._cuts = 0
@@ -86,6 +89,7 @@ class MemoryKeeper:
     def let_in(self, engine: Engine) -> None:
         """Tell the core how much it may take; called when the batch's payload is in its store."""
         core = engine.setup.core
+        self._others = (engine.pushed[0], engine.pushed[1])
         others = self.taken(engine) - core.memory_bytes
         core.set_room(max(0, self.limit - others), may_evict=self.may_shrink)
         if self.may_shrink and hasattr(core, "measure_ages"):
@@ -122,6 +126,7 @@ class MemoryKeeper:
         """Give up what does not fit, with room for another batch; results of `given` bytes went out."""
         if not self.may_shrink or engine.setup.core is None:
             return
+        self._note_given_up(engine, others=self._others)  # by the core, while it took the batch
         self._forget_late(engine)
         self._since_release += given
         if self._since_release > min(_RELEASED, self.limit / 8):
@@ -154,7 +159,13 @@ class MemoryKeeper:
             for side in (0, 1):
                 if kept[side] < rows[side]:
                     core.evict(side, kept[side])
+            self._note_given_up(engine, others=(engine.pushed[0], engine.pushed[1]))
             _release(engine)
+
+    def _note_given_up(self, engine: Engine, *, others: tuple[int, int]) -> None:
+        for side, stream in enumerate(engine.setup.core.statistics()["streams"]):
+            end = engine.pushed[side] - stream["pending_rows"] - stream["window_rows"]
+            self.given_up.note(side, end=end, evicted=stream["evicted_rows"], others=others[1 - side])
 
     def _kept(self, engine: Engine, memory: float) -> tuple[int, int]:
         if memory <= 0.0:

@@ -7,7 +7,9 @@ three numbers, and what a row was called before is a division.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import deque
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +17,7 @@ import numpy.typing as npt
 __all__ = ["Numbering", "kept_places"]
 
 Rows = npt.NDArray[np.int64]
+_MOST_FORGOTTEN: Final = 10_000  # runs that no result needs, and why_not may still ask for
 
 
 def kept_places(rows: int, kept: int) -> Rows:
@@ -37,6 +40,7 @@ class Numbering:
 
     def __init__(self) -> None:
         self._runs: list[_Run] = []
+        self._forgotten: deque[_Run] = deque(maxlen=_MOST_FORGOTTEN)
         self._dropped = 0
 
     @property
@@ -56,6 +60,7 @@ class Numbering:
         """Numbers below this one, in the core's counting, are not asked for any more."""
         gone = bisect_right(self._runs, row, key=lambda run: run.start) - 1
         if gone > 0:
+            self._forgotten.extend(self._runs[:gone])
             del self._runs[:gone]
 
     def original(self, rows: Rows) -> Rows:
@@ -71,6 +76,31 @@ class Numbering:
         ahead = rows - starts[place]
         mapped = first[place] + ((ahead + 1) * count[place]) // np.maximum(kept[place], 1) - 1
         return np.where((rows < 0) | (which < 0), rows, mapped)
+
+    @property
+    def dropped(self) -> int:
+        """Rows that were not taken in, so far."""
+        return self._dropped
+
+    def own(self, row: int) -> int | None:
+        """The core's number of a user's row; None of one that was not taken in, or is long forgotten."""
+        runs = [*self._forgotten, *self._runs]
+        if not runs:
+            return row
+        at = bisect_right(runs, row, key=lambda run: run.first) - 1
+        if at < 0:
+            return row if runs[0].start == runs[0].first else None
+        run = runs[at]
+        ahead = row - run.first
+        if run.kept == run.rows:
+            return run.start + ahead
+        nth = -(-(ahead + 1) * run.kept // run.rows)  # the first kept place that is not before the row
+        return run.start + nth - 1 if run.kept and nth * run.rows // run.kept - 1 == ahead else None
+
+    def was_dropped(self, row: int) -> bool:
+        """Whether a user's row was not taken in, as far as that is remembered."""
+        known = self._forgotten or self._runs
+        return bool(known) and row >= known[0].first and self.own(row) is None
 
     def plain(self) -> list[list[int]]:
         """The numbering as lists of numbers."""
