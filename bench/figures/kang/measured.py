@@ -1,6 +1,6 @@
 """K-Fig4, 6 and 7 on the engine: the four joins run, their work counted, their processor time printed.
 
-    python bench/figures/kang/measured.py
+    python bench/figures/kang/measured.py  (K-Fig5: crossing.py; K-Fig9: memory.py)
 
 Stream A at 10 rows per second, B at 10 to 190, windows of 60 s, 10 keys; index=("hash", "scan") keeps window
 A hashed and window B scanned. Rows touched are counted by the engine, so they are the same on every machine;

@@ -1,8 +1,8 @@
 """The numbers behind each figure: a flat mapping from a name to a value, which claims.toml speaks about.
 
 A name is a curve and, after a space, the point on it: `HHJ b=70` is the cost of the full hash join at 70 rows
-per second of stream B. K-Fig2, 3, 8-11 are the model's alone; K-Fig4 to 7 are also measured on the engine
-(measured.py).
+per second of stream B. K-Fig4, 6 and 7 are also measured on the engine by measured.py, K-Fig5 by crossing.py
+and K-Fig9 by memory.py.
 """
 
 from __future__ import annotations
