@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count as count_from
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,8 @@ __all__ = ["EnginePlan", "Measured", "compared", "engine_plans", "figure_7_engin
 _NAMES = "ABCD"
 _EDGES = (("A", "B"), ("B", "C"), ("C", "D"))
 _BATCH_S = 2
+_MONITOR_S = 5
+_WARM_S, _LONGEST_WARM_S = 30, 600
 _SHARES = (0.2, 0.4, 0.6)
 _EXPLORE = 0.02  # MultiJoin's default
 
@@ -70,10 +73,11 @@ class EnginePlan:
             return steady.allocation.throughput
         return allocate(self.plan(), budget=budget, policy=policy).throughput  # type: ignore[arg-type]
 
-    def batches(self, seconds: int) -> Iterator[tuple[str, pa.Table]]:
-        """Poisson arrivals, two seconds at a time."""
+    def batches(self) -> Iterator[list[tuple[str, pa.Table]]]:
+        """Poisson arrivals, two seconds at a time, without end."""
         rng = np.random.default_rng(self.seed)
-        for start in range(0, seconds, _BATCH_S):
+        for start in count_from(0, _BATCH_S):
+            batches = []
             for name in _NAMES:
                 count = int(rng.poisson(self.rates[name] * _BATCH_S))
                 times = np.sort(rng.integers(start * 1_000_000, (start + _BATCH_S) * 1_000_000, count))
@@ -82,7 +86,8 @@ class EnginePlan:
                     for edge, values in self.values.items()
                     if name in edge
                 }
-                yield name, pa.table({"ts": pa.array(times, pa.timestamp("us")), **keys})
+                batches.append((name, pa.table({"ts": pa.array(times, pa.timestamp("us")), **keys})))
+            yield batches
 
 
 def engine_plans(
@@ -106,39 +111,66 @@ def engine_plans(
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A run's second half: results per second, what the running join itself predicted, the share spent."""
+    """A run after its warm-up: results per second, what the running join itself predicted, the share spent,
+    and how many results there were.
+    """
 
     results_per_s: float
     predicted: float
     spent: float
+    results: int
 
 
 def run_engine(
-    plan: EnginePlan, *, budget: float | None, policy: str, seconds: int = 60, cells: bool = True
+    plan: EnginePlan,
+    *,
+    budget: float,
+    policy: str,
+    seconds: int = 30,
+    results: int = 0,
+    cells: bool = True,
 ) -> Measured:
-    """Push a plan's streams through a MultiJoin."""
+    """Push a plan's streams through a MultiJoin. Measured for so many seconds, and on until there are so many
+    results, or ten times the seconds have passed.
+    """
     join = wm.MultiJoin(
         [wm.Stream(name, window=f"{plan.windows[name]}i") for name in _NAMES],
         tree=plan.tree,
         on={edge: wm.equal("".join(edge)) for edge in plan.values},
         budget=budget,
         policy=policy,  # type: ignore[arg-type]
-        monitor="5s",
+        monitor=_MONITOR_S,
         analysis="inline",
         output="rows",
         states=plan.states,
         cells=cells,
     )
-    half, probes, predicted = 0, 0, []
-    for at, (name, batch) in enumerate(plan.batches(seconds)):
-        if at == len(_NAMES) * seconds // _BATCH_S // 2:
-            half, probes = join.metrics.results, _probes(join)
+    batches = plan.batches()
+    _warm_up(join, plan, batches)
+    before, probes, predicted, past = join.metrics.results, _probes(join), [], 0
+    while past < seconds or (join.metrics.results - before < results and past < 10 * seconds):
+        predicted.append(join.explain().predicted or 0.0)
+        _push(join, next(batches))
+        past += _BATCH_S
+    made = join.metrics.results - before
+    spent = (_probes(join) - probes) / (budget * past)
+    return Measured(made / past, float(np.mean(predicted)), spent, made)
+
+
+def _warm_up(join: wm.MultiJoin, plan: EnginePlan, batches: Iterator[list[tuple[str, pa.Table]]]) -> None:
+    """Half a minute, and on until the counted states are as full as the model has them."""
+    past, filled_at = 0, 0
+    while past < max(_WARM_S, filled_at + 2 * _MONITOR_S) and past < _LONGEST_WARM_S:
+        _push(join, next(batches))
+        past += _BATCH_S
+        halves = join.metrics.half_joins
+        if any(halves[name].state_rows < 0.9 * rows for name, rows in (plan.states or {}).items()):
+            filled_at = past
+
+
+def _push(join: wm.MultiJoin, batches: list[tuple[str, pa.Table]]) -> None:
+    for name, batch in batches:
         join.push(name, batch)
-        if half and at % len(_NAMES) == 0:
-            predicted.append(join.explain().predicted or 0.0)
-    spent = (_probes(join) - probes) / (budget * seconds / 2) if budget else 1.0
-    made = (join.metrics.results - half) / (seconds / 2)
-    return Measured(made, float(np.mean(predicted)) if predicted else 0.0, spent)
 
 
 def _probes(join: wm.MultiJoin) -> int:
