@@ -45,6 +45,7 @@ from watersmeet.plan import (
     measured_plan,
     measured_workload,
     settle,
+    with_headroom,
 )
 from watersmeet.vocabulary.duration import NANOSECONDS
 
@@ -58,7 +59,7 @@ _CELL_MEMORY: Final = 0.7  # cells need more matches than half-way joins do
 _LEARNING: Final = 0.04  # of an allowance that goes to single cells: whole probes, to know the others
 _SURE_FILLING: Final = 5  # periods
 _HEADWAY: Final = 0.03  # of a state, per period
-_FULL: Final = 0.9
+_FULL: Final = 0.98
 _EAGER: Final = 1.05  # rows come in bursts: what some of them leave over is to be spent by others
 Believed = Workload | Plan  # a plan where the states between joins are counted
 
@@ -193,12 +194,11 @@ class Control:
         given = {name: allocation.probes.get(name, 0.0) for name in names}  # it may be of the next tree
         least = {name: max(each, exploring / len(names)) for name, each in given.items()}
         rest = exploring - (sum(least.values()) - sum(given.values()))
-        more = self._margin(allocation)
+        more = margin(self._believed_plan(), allocation)
         return {name: least[name] + rest * more.get(name, 0.0) for name in names}
 
-    def _margin(self, allocation: Allocation) -> dict[str, float]:
-        believed = self.state.believed
-        return margin(believed if isinstance(believed, Plan) else None, allocation)
+    def _believed_plan(self) -> Plan | None:
+        return self.state.believed if isinstance(self.state.believed, Plan) else None
 
     def _end_period(self, period: int) -> None:
         state, config = self.state, self._config
@@ -297,8 +297,12 @@ class Control:
             self._core.set_allowances([])
             return
         allowances = self.allowances()
-        spare = self._margin(self.state.allocation) if self._config.policy == "jaqpot" else {}
-        self._core.set_allowances(list(allowances.values()), [*spare.values()])
+        if self._config.policy == "jaqpot":
+            allocation, plan = self.state.allocation, self._believed_plan()
+            given = with_headroom(plan, allocation, allowances)
+            self._core.set_allowances([*given.values()], [*margin(plan, allocation).values()])
+        else:
+            self._core.set_allowances([*allowances.values()])
         self._core.set_cells(self._cell_choices(allowances))
 
     def _cell_choices(self, allowances: Mapping[str, float]) -> list[tuple[list[int], float, int]]:
