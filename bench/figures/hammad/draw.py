@@ -24,7 +24,7 @@ def draw(figure: str, values: Mapping[str, float], path: Path) -> None:
 
     label, title, scale = _AXES[figure]
     drawing, (left, right) = plt.subplots(1, 2, figsize=(10, 4))
-    for curve in ("sync-filter", "filter-order", "adaptive"):
+    for curve in ("sync-filter", "filter-order", "adaptive", "sooner"):
         points = _curve(values, curve)
         if points:
             left.plot(*zip(*points, strict=True), marker="o", label=curve)

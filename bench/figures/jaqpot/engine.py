@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count as count_from
 from typing import Any
 
 import numpy as np
@@ -25,13 +26,23 @@ import watersmeet as wm
 from bench.figures.jaqpot.plans import HEURISTICS, SHAPES
 from watersmeet.plan import Plan, Workload, allocate, parse_tree, saturation, steady_state
 
-__all__ = ["EnginePlan", "Measured", "compared", "engine_plans", "figure_7_engine", "run_engine"]
+__all__ = [
+    "SHARES",
+    "EnginePlan",
+    "Measured",
+    "compared",
+    "engine_plans",
+    "figure_7_engine",
+    "run_engine",
+    "summary",
+]
 
 _NAMES = "ABCD"
 _EDGES = (("A", "B"), ("B", "C"), ("C", "D"))
 _BATCH_S = 2
-_SHARES = (0.2, 0.4, 0.6)
-_EXPLORE = 0.02  # MultiJoin's default
+_MONITOR_S = 5
+_WARM_S, _LONGEST_WARM_S = 30, 600
+SHARES = (0.2, 0.4, 0.6)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +81,11 @@ class EnginePlan:
             return steady.allocation.throughput
         return allocate(self.plan(), budget=budget, policy=policy).throughput  # type: ignore[arg-type]
 
-    def batches(self, seconds: int) -> Iterator[tuple[str, pa.Table]]:
-        """Poisson arrivals, two seconds at a time."""
+    def batches(self) -> Iterator[list[tuple[str, pa.Table]]]:
+        """Poisson arrivals, two seconds at a time, without end."""
         rng = np.random.default_rng(self.seed)
-        for start in range(0, seconds, _BATCH_S):
+        for start in count_from(0, _BATCH_S):
+            batches = []
             for name in _NAMES:
                 count = int(rng.poisson(self.rates[name] * _BATCH_S))
                 times = np.sort(rng.integers(start * 1_000_000, (start + _BATCH_S) * 1_000_000, count))
@@ -82,7 +94,8 @@ class EnginePlan:
                     for edge, values in self.values.items()
                     if name in edge
                 }
-                yield name, pa.table({"ts": pa.array(times, pa.timestamp("us")), **keys})
+                batches.append((name, pa.table({"ts": pa.array(times, pa.timestamp("us")), **keys})))
+            yield batches
 
 
 def engine_plans(
@@ -106,53 +119,81 @@ def engine_plans(
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A run's second half: results per second, what the running join itself predicted, the share spent."""
+    """A run after its warm-up: results per second, what the running join itself predicted, the share spent,
+    and how many results there were.
+    """
 
     results_per_s: float
     predicted: float
     spent: float
+    results: int
 
 
 def run_engine(
-    plan: EnginePlan, *, budget: float | None, policy: str, seconds: int = 60, cells: bool = True
+    plan: EnginePlan,
+    *,
+    budget: float,
+    policy: str,
+    seconds: int = 30,
+    results: int = 0,
+    cells: bool = True,
 ) -> Measured:
-    """Push a plan's streams through a MultiJoin."""
+    """Push a plan's streams through a MultiJoin. Measured for so many seconds, and on until there are so many
+    results, or ten times the seconds have passed.
+    """
     join = wm.MultiJoin(
         [wm.Stream(name, window=f"{plan.windows[name]}i") for name in _NAMES],
         tree=plan.tree,
         on={edge: wm.equal("".join(edge)) for edge in plan.values},
         budget=budget,
         policy=policy,  # type: ignore[arg-type]
-        monitor="5s",
+        monitor=_MONITOR_S,
         analysis="inline",
         output="rows",
         states=plan.states,
         cells=cells,
     )
-    half, probes, predicted = 0, 0, []
-    for at, (name, batch) in enumerate(plan.batches(seconds)):
-        if at == len(_NAMES) * seconds // _BATCH_S // 2:
-            half, probes = join.metrics.results, _probes(join)
+    batches = plan.batches()
+    _warm_up(join, plan, batches)
+    before, probes, predicted, past = join.metrics.results, _probes(join), [], 0
+    while past < seconds or (join.metrics.results - before < results and past < 10 * seconds):
+        predicted.append(join.explain().predicted or 0.0)
+        _push(join, next(batches))
+        past += _BATCH_S
+    made = join.metrics.results - before
+    spent = (_probes(join) - probes) / (budget * past)
+    return Measured(made / past, float(np.mean(predicted)), spent, made)
+
+
+def _warm_up(join: wm.MultiJoin, plan: EnginePlan, batches: Iterator[list[tuple[str, pa.Table]]]) -> None:
+    """Half a minute, and on until the counted states are as full as the model has them."""
+    past, filled_at = 0, 0
+    while past < max(_WARM_S, filled_at + 2 * _MONITOR_S) and past < _LONGEST_WARM_S:
+        _push(join, next(batches))
+        past += _BATCH_S
+        halves = join.metrics.half_joins
+        if any(halves[name].state_rows < 0.95 * rows for name, rows in (plan.states or {}).items()):
+            filled_at = past
+
+
+def _push(join: wm.MultiJoin, batches: list[tuple[str, pa.Table]]) -> None:
+    for name, batch in batches:
         join.push(name, batch)
-        if half and at % len(_NAMES) == 0:
-            predicted.append(join.explain().predicted or 0.0)
-    spent = (_probes(join) - probes) / (budget * seconds / 2) if budget else 1.0
-    made = (join.metrics.results - half) / (seconds / 2)
-    return Measured(made, float(np.mean(predicted)) if predicted else 0.0, spent)
 
 
 def _probes(join: wm.MultiJoin) -> int:
     return sum(each.probes for each in join.metrics.half_joins.values())
 
 
-def compared(plan: EnginePlan, share: float) -> dict[str, float]:
-    """JAQPOT against every heuristic, against saturation, and against what the models said."""
+def compared(plan: EnginePlan, share: float, *, results: int = 0) -> dict[str, float]:
+    """JAQPOT against every heuristic, against saturation, and against what the models said; JAQPOT is measured
+    until it has made so many results.
+    """
     everything = saturation(plan.plan())
     budget = share * everything.budget
-    own = run_engine(plan, budget=budget, policy="jaqpot")
-    whole = run_engine(plan, budget=budget, policy="jaqpot", cells=False)
+    own = run_engine(plan, budget=budget, policy="jaqpot", results=results)
     rivals = [run_engine(plan, budget=budget, policy=policy).results_per_s for policy in HEURISTICS]
-    promised = plan.promised(budget * (1.0 - _EXPLORE))
+    promised = plan.promised(budget)
     return {
         "own": own.results_per_s / everything.throughput,
         **{
@@ -160,13 +201,11 @@ def compared(plan: EnginePlan, share: float) -> dict[str, float]:
             for name, made in zip(HEURISTICS, rivals, strict=True)
         },
         "gain": own.results_per_s / max(rivals) if max(rivals) else 1.0,
-        "whole gain": whole.results_per_s / max(rivals) if max(rivals) else 1.0,
-        "whole": whole.results_per_s / everything.throughput,
         "formula": promised / everything.throughput,
-        "over model": whole.results_per_s / promised,
+        "over model": own.results_per_s / promised,
         "over prediction": own.results_per_s / own.predicted if own.predicted else 1.0,
-        "whole over prediction": whole.results_per_s / whole.predicted if whole.predicted else 1.0,
         "spent": own.spent,
+        "results": own.results,
     }
 
 
@@ -176,26 +215,42 @@ def figure_7_engine(count: int = 6) -> dict[str, float]:
     for counted in (True, False):
         for shape in SHAPES:
             plans = engine_plans(shape, count=count, selectivity=(0.0001, 0.001), counted=counted)
-            runs = [compared(plan, _SHARES[place % len(_SHARES)]) for place, plan in enumerate(plans)]
+            runs = [
+                compared(plan, SHARES[place % len(SHARES)], results=5_000) for place, plan in enumerate(plans)
+            ]
             values |= summary(f"{shape}, {'counted' if counted else 'living'}", runs)
+            if not counted:
+                values[f"{shape}, living cells over whole probes"] = _cells(plans, runs)
     return values
 
 
-def summary(kind: str, runs: list[dict[str, float]]) -> dict[str, float]:
+def _cells(plans: list[EnginePlan], runs: list[dict[str, float]]) -> float:
+    """What looking at the best cells makes of the budget, over whole probes."""
+    gains = []
+    for place, (plan, run) in enumerate(zip(plans, runs, strict=True)):
+        everything = saturation(plan.plan())
+        budget = SHARES[place % len(SHARES)] * everything.budget
+        whole = run_engine(plan, budget=budget, policy="jaqpot", cells=False, results=5_000)
+        gains.append(run["own"] * everything.throughput / whole.results_per_s)
+    return float(np.mean(gains))
+
+
+def summary(kind: str, runs: list[dict[str, float]], shares: tuple[float, ...] = SHARES) -> dict[str, float]:
     """Means over plans, by share of saturation where that matters; plans go through the shares in turn."""
     values: dict[str, float] = {}
-    for place, share in enumerate(_SHARES):
-        part = runs[place :: len(_SHARES)]
+    for place, share in enumerate(shares):
+        part = runs[place :: len(shares)]
+        if not part:
+            continue
         best = max(np.mean([run[f"rival {name}"] for run in part]) for name in HEURISTICS)
         values |= {
             f"{kind} jaqpot mu={share:g}": float(np.mean([run["own"] for run in part])),
-            f"{kind} whole probes mu={share:g}": float(np.mean([run["whole"] for run in part])),
             f"{kind} formula mu={share:g}": float(np.mean([run["formula"] for run in part])),
             f"{kind} over best heuristic mu={share:g}": float(np.mean([run["own"] for run in part]) / best),
         }
-    for name in ("gain", "whole gain", "over model", "over prediction", "whole over prediction", "spent"):
+    for name in ("gain", "over model", "over prediction", "spent"):
         values[f"{kind} {name}"] = float(np.mean([run[name] for run in runs]))
-    near = [abs(run["whole over prediction"] - 1.0) <= 0.05 for run in runs]
+    near = [abs(run["over prediction"] - 1.0) <= 0.05 for run in runs]
     return values | {
         f"{kind} median gain": float(np.median([run["gain"] for run in runs])),
         f"{kind} at least the best": float(np.mean([run["gain"] >= 1.0 for run in runs])),

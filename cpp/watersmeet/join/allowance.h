@@ -31,6 +31,7 @@ class Allowance {
     tokens_ = std::min(tokens_, most_);
   }
   void lift() { per_cycle_ = -1; }
+  [[nodiscard]] double per_cycle() const { return per_cycle_; }
 
   // Takes one probe for a row of the cycle, if there is one. Requires: cycles do not decrease.
   [[nodiscard]] bool take(std::int64_t cycle) { return take_parts(cycle, 1, 1) == 1; }

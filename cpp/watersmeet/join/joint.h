@@ -42,6 +42,7 @@ struct HalfJoin {
   Allowance allowance;
   CellPlan plan;
   double denied = 0;  // probes that rows of this cycle wanted and did not get
+  double spare = 0;   // its share of what nobody was denied
 };
 
 class Joint {

@@ -83,14 +83,16 @@ void TreeJoin::replay(const Keep& keep) {
   }
 }
 
-void TreeJoin::set_allowances(const std::vector<double>& per_cycle) {
+void TreeJoin::set_allowances(const std::vector<double>& per_cycle, const std::vector<double>& spare) {
   std::size_t at = 0;
   for (auto& joint : joints_) {
     for (HalfJoin& half : joint->halves) {
       if (per_cycle.empty()) {
         half.allowance.lift();
       } else {
-        half.allowance.set(per_cycle[at++], config_.carried_cycles);
+        half.allowance.set(per_cycle[at], config_.carried_cycles);
+        half.spare = spare.empty() ? 0 : spare[at];
+        ++at;
       }
     }
   }
@@ -225,25 +227,29 @@ std::size_t TreeJoin::take_one_stream(std::optional<Timestamp> until) {
 }
 
 // What half-way joins left over goes to those whose rows, made and paid for below, could not probe in the
-// last cycle. Cycles begin for all half-way joins at once, so that batches make no difference.
+// last cycle; what is left of that, to where the plan can use more. Cycles begin for all half-way joins at once, so that batches make no difference.
 void TreeJoin::begin_cycle(std::int64_t cycle) {
   if (cycle_ == cycle) return;
   cycle_ = cycle;
   double left = 0;
   double denied = 0;
+  double budget = 0;
   for (auto& joint : joints_) {
     for (std::size_t side = 0; side < kSides; ++side) {
       HalfJoin& half = joint->halves[side];
       if (!half.allowance.limited()) return;
       left += half.allowance.move_to(cycle);
+      budget += half.allowance.per_cycle();
       if (joint->input(side).is_stream()) half.denied = 0;
       denied += half.denied;
     }
   }
+  // After a silence, or where everything is probed anyhow, no more than a cycle's worth goes round.
+  left = std::min(left, budget);
   const double share = denied > 0 && config_.shares_spare ? std::min(1.0, left / denied) : 0;
   for (auto& joint : joints_) {
     for (HalfJoin& half : joint->halves) {
-      half.allowance.add(share * half.denied);
+      half.allowance.add(share * half.denied + (left - share * denied) * half.spare);
       half.denied = 0;
     }
   }

@@ -23,6 +23,7 @@ void save_half(ByteWriter& writer, const HalfJoin& half) {
   half.allowance.save(writer);
   half.plan.save(writer);
   writer.put(half.denied);
+  writer.put(half.spare);
 }
 
 void load_half(ByteReader& reader, HalfJoin& half) {
@@ -31,6 +32,7 @@ void load_half(ByteReader& reader, HalfJoin& half) {
   half.allowance.load(reader);
   expect(half.plan.load(reader), "a plan of cells out of range");
   half.denied = reader.get<double>();
+  half.spare = reader.get<double>();
 }
 
 void load_times(ByteReader& reader, Window& window) {

@@ -67,7 +67,7 @@ class MultiJoin:
         monitor: SpanLike = "10s",
         analyse_above: float = 0.05,
         actuate_above: float = 0.05,
-        explore: float = 0.02,
+        explore: float = 0.01,
         analysis: Analysis = "thread",
         output: Output = "columns",
         states: Mapping[str, int] | None = None,

@@ -12,6 +12,7 @@ from watersmeet.plan.choice import Choice, choose_tree, probes_per_s
 from watersmeet.plan.cover import Cover, cover, greedy_cover, minimum_cover
 from watersmeet.plan.freshness import refresh_rates
 from watersmeet.plan.knapsack import Cycle, best_cycles, fill_by_productivity, greedy_cycles, whole_cycle
+from watersmeet.plan.margin import margin, with_headroom
 from watersmeet.plan.measure import (
     Drift,
     Period,
@@ -70,6 +71,7 @@ __all__ = [
     "greedy_cover",
     "greedy_cycles",
     "largest_move",
+    "margin",
     "measured_plan",
     "measured_workload",
     "minimum_cover",
@@ -81,4 +83,5 @@ __all__ = [
     "should_analyse",
     "steady_state",
     "whole_cycle",
+    "with_headroom",
 ]

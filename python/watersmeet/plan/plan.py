@@ -130,12 +130,19 @@ class Plan:
         """
         times = _check.amount(windows, argument="windows")
         fresh = {stream: times * self.window_s(stream) for stream in self.tree.streams if self.rates[stream]}
+        return self._but(states=self.states, freshness=fresh)
+
+    def with_states(self, states: Mapping[str, float]) -> Plan:
+        """The same plan with other numbers of rows in some of its states."""
+        return self._but(states={**self.states, **states}, freshness=self.freshness)
+
+    def _but(self, *, states: Mapping[str, float], freshness: Mapping[str, float]) -> Plan:
         return Plan(
             self.tree,
             rates=self.rates,
-            states=self.states,
+            states=states,
             selectivity=self.selectivity,
-            freshness=fresh,
+            freshness=freshness,
             curves=self.curves,
             filling=self.filling,
         )

@@ -71,7 +71,9 @@ def _with_cells(plan: Plan, found: Allocation) -> Allocation:
         cover=found.cover,
     )
     other = from_probes(plan, withdraw_counted(plan, found.budget), policy="jaqpot", budget=found.budget)
-    needed = {} if found.cover is None or not found.cover.feasible else found.cover.rates
+    rates = {} if found.cover is None else found.cover.rates
+    # As much of it as can be kept: less than the rates where they are out of reach.
+    needed = {state: min(rate, found.produced[state]) for state, rate in rates.items()}
     fresh = all(other.produced[state] >= rate * (1.0 - 1e-9) for state, rate in needed.items())
     return replace(other, cover=found.cover) if fresh and other.throughput > own.throughput else own
 

@@ -17,32 +17,29 @@ __all__ = ["AdaptiveOrder", "Order", "parse_order"]
 class AdaptiveOrder:
     """Switch between Sync-Filter and Filter-Order by the measured load.
 
-    alpha        load (cost per comparison x window x both rates) from which Filter-Order is used, [Hammad];
-                 with 0.025 instead of the published 0.3 the mean response stays within 3 % of the better of
-                 the two at every load (bench/figures/hammad), at the price of holding results earlier
+    alpha        None: whichever of the two answers sooner, Sync-Filter where they are within 2.5 % of each
+                 other, since it holds no results; or [Hammad]'s rule by name of its parameter, 0.3 in the
+                 paper: the load (cost per comparison x window x both rates) from which Filter-Order is used,
+                 which saves alpha / (1 + alpha) of the response there and leaves up to that much below it
     alpha_down   load below which Sync-Filter is used again; lower than alpha, or the join would flap at it
     period       how often rates and costs are looked at, by the join's clock
     comparison_s seconds that deciding a pair of rows takes; None: measured while the join runs
     """
 
-    alpha: float
-    alpha_down: float
+    alpha: float | None
+    alpha_down: float | None
     period: Span
     comparison_s: float | None
 
     def __init__(
         self,
-        alpha: float = 0.3,
+        alpha: float | None = None,
         *,
         alpha_down: float | None = None,
         period: SpanLike = "5s",
         comparison_s: float | None = None,
     ) -> None:
-        up = _check.finite_number(alpha, argument="AdaptiveOrder(alpha)", above=0)
-        down = 0.6 * up if alpha_down is None else alpha_down
-        down = _check.finite_number(down, argument="AdaptiveOrder(alpha_down)", lowest=0)
-        if down > up:
-            raise ConfigError(f"AdaptiveOrder(alpha_down)={alpha_down!r}: expected at most alpha={alpha!r}")
+        up, down = _loads(alpha, alpha_down)
         object.__setattr__(self, "alpha", up)
         object.__setattr__(self, "alpha_down", down)
         object.__setattr__(self, "period", positive_span(period, argument="AdaptiveOrder(period)"))
@@ -50,6 +47,19 @@ class AdaptiveOrder:
         if cost is not None:
             cost = _check.finite_number(cost, argument="AdaptiveOrder(comparison_s)", lowest=0)
         object.__setattr__(self, "comparison_s", cost)
+
+
+def _loads(alpha: float | None, alpha_down: float | None) -> tuple[float | None, float | None]:
+    if alpha is None:
+        if alpha_down is not None:
+            raise ConfigError(f"AdaptiveOrder(alpha_down)={alpha_down!r}: expected alpha= as well")
+        return None, None
+    up = _check.finite_number(alpha, argument="AdaptiveOrder(alpha)", above=0)
+    down = 0.6 * up if alpha_down is None else alpha_down
+    down = _check.finite_number(down, argument="AdaptiveOrder(alpha_down)", lowest=0)
+    if down > up:
+        raise ConfigError(f"AdaptiveOrder(alpha_down)={alpha_down!r}: expected at most alpha={alpha!r}")
+    return up, down
 
 
 Order: TypeAlias = Literal["sync-filter", "filter-order"] | AdaptiveOrder | None

@@ -201,6 +201,14 @@ def test_hold_buffer_above_the_limit_falls_back_and_says_so() -> None:
     assert steps(full, rule, 100, periods=5, held=0, bytes_=0).mode == "filter-order"
 
 
+def test_by_default_filter_order_begins_where_it_answers_sooner_by_more_than_can_be_felt() -> None:
+    own = AdaptiveRule((60.0, 60.0))
+    assert relative_improvement(own.alpha) == pytest.approx(0.025, abs=0.001)
+    # 0.5 ms, 60 s, 1 row/s: a fast stream of 0.8 rows/s makes a load of 0.024, one of 0.7 rows/s 0.021
+    assert steps(AdaptiveState(), own, 8, periods=80).mode == "filter-order"
+    assert steps(AdaptiveState(), own, 7, periods=80).mode == "sync-filter"
+
+
 def test_alpha_out_of_range_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"alpha=1\.5"):
         AdaptiveRule((1.0, 1.0), alpha=1.5)

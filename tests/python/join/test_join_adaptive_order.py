@@ -56,22 +56,26 @@ def _expected(arrivals: list[tuple[str, float]]) -> list[tuple[Any, Any]]:
 QUIET, BUSY = (60.0, 1.0, 4.0), (60.0, 4.0, 10.0)
 # c |w| l1 l2 with 1 ms per pair: 0.04 and 0.4
 ORDER = wm.AdaptiveOrder(alpha=0.3, period="1s", comparison_s=1e-3)
+# The default rule at a tenth of that: 0.004 and 0.04 about its 0.025
+SOONER = wm.AdaptiveOrder(period="1s", comparison_s=1e-4)
 
 
-def test_oracle_switching_both_ways_loses_and_repeats_nothing_and_keeps_the_order() -> None:
+@pytest.mark.parametrize("order", [ORDER, SOONER])
+def test_oracle_switching_both_ways_loses_and_repeats_nothing_and_keeps_the_order(order: Any) -> None:
     stretches = [QUIET, BUSY, BUSY, QUIET, QUIET, QUIET, QUIET]
     arrivals = _arrivals(5, stretches)
-    join = _join(ORDER)
+    join = _join(order)
     assert _run(join, arrivals) == _expected(arrivals)
     ways = [choice.what.split(" to ")[1] for choice in join.metrics.decisions]
     assert "filter-order" in ways
     assert ways[-1] == "sync-filter"
 
 
+@pytest.mark.parametrize("order", [ORDER, SOONER])
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_adaptive_switches_no_more_than_once_per_rate_change(seed: int) -> None:
+def test_adaptive_switches_no_more_than_once_per_rate_change(seed: int, order: Any) -> None:
     stretches = [QUIET, QUIET, BUSY, BUSY, BUSY, QUIET, QUIET, QUIET, QUIET, BUSY, BUSY]
-    join = _join(ORDER)
+    join = _join(order)
     _run(join, _arrivals(seed, stretches))
     switch = join._engine.pace.switch  # type: ignore[union-attr]
     assert 1 <= switch.state.switches <= 3  # type: ignore[union-attr]

@@ -41,9 +41,11 @@ from watersmeet.plan import (
     drifted,
     flow,
     from_counts,
+    margin,
     measured_plan,
     measured_workload,
     settle,
+    with_headroom,
 )
 from watersmeet.vocabulary.duration import NANOSECONDS
 
@@ -55,8 +57,9 @@ _MEMORY: Final = 0.15  # the same if it has changed
 _DRIFT_MEMORY: Final = 0.85  # the half-way joins of one join differ less, and need more still
 _CELL_MEMORY: Final = 0.7  # cells need more matches than half-way joins do
 _LEARNING: Final = 0.04  # of an allowance that goes to single cells: whole probes, to know the others
-_MOST_FILLING: Final = 5  # periods
-_FULL: Final = 0.9
+_SURE_FILLING: Final = 5  # periods
+_HEADWAY: Final = 0.03  # of a state, per period
+_FULL: Final = 0.98
 _EAGER: Final = 1.05  # rows come in bursts: what some of them leave over is to be spent by others
 Believed = Workload | Plan  # a plan where the states between joins are counted
 
@@ -163,7 +166,17 @@ class Control:
         plan = self.plan()
         if plan is None or self.state.allocation is None:
             return None
-        return flow(plan, self.allowances()).throughput
+        return flow(self._as_filled(plan), self.allowances()).throughput
+
+    def _as_filled(self, plan: Plan) -> Plan:
+        """Counted states with the rows that they had at the last reading: they start empty, and freshness
+        empties them.
+        """
+        states, reading = self._config.states, self.state.reading
+        if states is None or reading is None:
+            return plan
+        rows = {name: min(most, reading.counts[name]["state_rows"]) for name, most in states.items()}
+        return plan.with_states(rows)
 
     @property
     def budget(self) -> float:
@@ -171,10 +184,21 @@ class Control:
         return (self._config.budget or 0.0) * (1.0 - self._config.explore)
 
     def allowances(self) -> dict[str, float]:
-        """Per half-way join: what was allocated, and its part of exploring."""
+        """Per half-way join: what was allocated; at least its part of exploring, so that all are known. What
+        exploring does not need goes where more is worth most.
+        """
         names, allocation = self.state.tree.half_joins, self.state.allocation
-        more = (self._config.budget or 0.0) * self._config.explore / len(names)
-        return {name: (allocation.probes.get(name, 0.0) if allocation else 0.0) + more for name in names}
+        exploring = (self._config.budget or 0.0) * self._config.explore
+        if allocation is None:
+            return dict.fromkeys(names, exploring / len(names))
+        given = {name: allocation.probes.get(name, 0.0) for name in names}  # it may be of the next tree
+        least = {name: max(each, exploring / len(names)) for name, each in given.items()}
+        rest = exploring - (sum(least.values()) - sum(given.values()))
+        more = margin(self._believed_plan(), allocation)
+        return {name: least[name] + rest * more.get(name, 0.0) for name in names}
+
+    def _believed_plan(self) -> Plan | None:
+        return self.state.believed if isinstance(self.state.believed, Plan) else None
 
     def _end_period(self, period: int) -> None:
         state, config = self.state, self._config
@@ -224,15 +248,20 @@ class Control:
 
     def _filling(self, reading: Reading, seconds: float) -> dict[str, float]:
         """Counted states start empty, and the model knows full ones: whatever the policy, they are filled
-        first, as far as that goes within some periods.
+        first, for some periods and then as long as it makes headway: freshness may keep them from ever being
+        full.
         """
-        if self._config.budget is None or self.state.filled_for >= _MOST_FILLING:
+        if self._config.budget is None:
             return {}
-        return {
-            name: (rows - reading.counts[name]["state_rows"]) / seconds
-            for name, rows in (self._config.states or {}).items()
-            if reading.counts[name]["state_rows"] < _FULL * rows
-        }
+        before = self.state.reading
+        filling = {}
+        for name, rows in (self._config.states or {}).items():
+            have = reading.counts[name]["state_rows"]
+            grown = have - (before.counts[name]["state_rows"] if before is not None else 0.0)
+            tries = self.state.filled_for < _SURE_FILLING or grown >= _HEADWAY * rows
+            if have < _FULL * rows and tries:
+                filling[name] = (rows - have) / seconds
+        return filling
 
     def _analyse(self, believed: Believed, at_s: float) -> None:
         state, config, budget = self.state, self._config, self.budget
@@ -268,7 +297,12 @@ class Control:
             self._core.set_allowances([])
             return
         allowances = self.allowances()
-        self._core.set_allowances(list(allowances.values()))
+        if self._config.policy == "jaqpot":
+            allocation, plan = self.state.allocation, self._believed_plan()
+            given = with_headroom(plan, allocation, allowances)
+            self._core.set_allowances([*given.values()], [*margin(plan, allocation).values()])
+        else:
+            self._core.set_allowances([*allowances.values()])
         self._core.set_cells(self._cell_choices(allowances))
 
     def _cell_choices(self, allowances: Mapping[str, float]) -> list[tuple[list[int], float, int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, Final
 
 from watersmeet.control.ordering import AdaptiveRule, AdaptiveState, OrderStatistics, adapt_order
@@ -23,12 +23,9 @@ class OrderSwitch:
         self._order = order
         self._period_ns = order.period.amount
         self._limit = memory_limit
-        self.rule = AdaptiveRule(
-            windows_s,
-            alpha=order.alpha,
-            hysteresis=1.0 - order.alpha_down / order.alpha,
-            memory_limit=memory_limit,
-        )
+        self.rule = AdaptiveRule(windows_s, memory_limit=memory_limit)
+        if order.alpha is not None and order.alpha_down is not None:
+            self.rule = replace(self.rule, alpha=order.alpha, hysteresis=1.0 - order.alpha_down / order.alpha)
         self.state = AdaptiveState()
         self._since_ns: int | None = None
         self._rows = (0,) * streams
