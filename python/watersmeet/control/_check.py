@@ -12,9 +12,10 @@ import numpy.typing as npt
 
 from watersmeet.errors import ConfigError
 
-__all__ = ["FloatArray", "above", "at_least", "frozen_array", "same_shape", "share"]
+__all__ = ["BoolArray", "FloatArray", "above", "at_least", "frozen_array", "same_shape", "share"]
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
 
 def share(value: float, *, argument: str) -> float:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from watersmeet.control._check import FloatArray, above, at_least, share
+from watersmeet.control._check import BoolArray, FloatArray, above, at_least, share
 from watersmeet.control.decision import CellCounts, WindowPlan, WindowStatistics
 from watersmeet.control.time_correlation import visiting_order
 from watersmeet.errors import ConfigError
@@ -31,7 +31,8 @@ class DensityRule:
     `exploration` is the share of the budget for samples in quiet times, `alarmed_exploration` after a
     change, from which it falls back with `calm_half_life_s`. `alarm` is how many standard deviations the
     misfit between counts and densities must exceed its usual size to count as a change; `forget` is the
-    trust left in the past then.
+    trust left in the past then. A single cell that falls behind its own past by `cell_alarm` standard
+    deviations and by the factor `barren` forgets for itself.
     """
 
     half_life_s: float = 10.0
@@ -40,6 +41,8 @@ class DensityRule:
     calm_half_life_s: float = 1.5
     alarm: float = 20.0
     forget: float = 0.1
+    cell_alarm: float = 3.0
+    barren: float = 1.7
     prior_matches: float = 4.0  # weight of a cell's neighbours in its estimate, counted in matches
     optimism: float = 0.3  # standard errors added to a cell's density when it competes for the budget
     recent_half_life_s: float = 1.5
@@ -56,6 +59,7 @@ class DensityRule:
             "recent_half_life_s",
             "doubt",
             "scatter",
+            "cell_alarm",
         ):
             above(getattr(self, name), 0.0, argument=name)
         at_least(self.optimism, 0.0, argument="optimism")
@@ -63,6 +67,7 @@ class DensityRule:
             share(getattr(self, name), argument=name)
         above(self.exploration, 0.0, argument="exploration")
         above(self.alarm, 1.0, argument="alarm")
+        above(self.barren, 1.0, argument="barren")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,12 +166,15 @@ def _learn(
     calmer = rule.exploration + (state.exploration - rule.exploration) * 0.5 ** (
         period_s / rule.calm_half_life_s
     )
+    barren = [_gone_barren(state, at, windows[at], rule) for at in (0, 1)]
     trust = 0.5 ** (period_s / rule.half_life_s) * (rule.forget if changed else 1.0)
     lately = 0.5 ** (period_s / rule.recent_half_life_s)
-    first, second = (_faded_sum(state.counts[at], trust, windows[at]) for at in (0, 1))
-    newest = (
-        _faded_sum(state.recent[0], lately, windows[0]),
-        _faded_sum(state.recent[1], lately, windows[1]),
+    first, second = (
+        _faded_sum(state.counts[at], np.where(barren[at], rule.forget, 1.0) * trust, windows[at])
+        for at in (0, 1)
+    )
+    newest, newest_too = (
+        _faded_sum(state.recent[at], np.where(barren[at], 0.0, lately), windows[at]) for at in (0, 1)
     )
     unseen = [
         _still_unseen(waited, window, period_s)
@@ -175,7 +183,7 @@ def _learn(
     return replace(
         state,
         counts=(first, second),
-        recent=newest,
+        recent=(newest, newest_too),
         exploration=max(calmer, rule.alarmed_exploration) if changed else calmer,
         usual_misfit=_usual(state.usual_misfit, None if misfit is None else misfit[0]),
         unseen_s=(unseen[0], unseen[1]),
@@ -191,8 +199,33 @@ def _still_unseen(
     return tuple(0.0 if seen else waited + period_s for seen, waited in zip(looked_at, waited_s, strict=True))
 
 
-def _faded_sum(counts: CellCounts, trust: float, window: WindowStatistics) -> CellCounts:
-    return counts.faded(trust).plus(window.seen)
+def _faded_sum(counts: CellCounts, trust: FloatArray, window: WindowStatistics) -> CellCounts:
+    return CellCounts(counts.comparisons * trust, counts.matches * trust).plus(window.seen)
+
+
+def _gone_barren(state: DensityState, at: int, window: WindowStatistics, rule: DensityRule) -> BoolArray:
+    """Cells that brought far fewer matches than was known of them: a peak that has passed.
+
+    The test over all cells hardly feels one of them; but where the budget goes to four cells, one that
+    goes barren wastes a quarter of it until its past has faded. Counts scatter more than by chance, by
+    `usual_misfit`, and slow drifts are the fading's business: only a sharp fall counts. A cell that rises
+    needs no such test: the short memory lifts it at once, and it is then looked at as a whole.
+    """
+    expected, spread, usable = _expected(state.counts[at], window, rule)
+    matches = window.seen.matches
+    far = (matches - expected) ** 2 > rule.cell_alarm**2 * state.usual_misfit * spread
+    return np.asarray(usable & far & (matches * rule.barren < expected), dtype=np.bool_)
+
+
+def _expected(
+    counts: CellCounts, window: WindowStatistics, rule: DensityRule
+) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """The matches due by what is known, their variance by chance alone, and where there are enough."""
+    density = estimated_densities(counts, prior_matches=rule.prior_matches)
+    expected = window.seen.comparisons * density
+    known = counts.comparisons * density  # matches behind the estimate
+    spread = np.maximum(expected, 1.0) * (1.0 + expected / np.maximum(known, 1.0))
+    return expected, spread, np.asarray((known >= 3.0) & (expected >= 3.0), dtype=np.bool_)
 
 
 def _up_to_date(state: DensityState, window: int, rule: DensityRule) -> FloatArray:
@@ -240,13 +273,8 @@ def _misfit(
     """
     total, cells = 0.0, 0
     for counts, window in zip(state.counts, windows, strict=True):
-        density = estimated_densities(counts, prior_matches=rule.prior_matches)
-        comparisons, matches = window.seen.comparisons, window.seen.matches
-        expected = comparisons * density
-        known = counts.comparisons * density  # matches behind the estimate
-        usable = (known >= 3.0) & (expected >= 3.0)
-        spread = np.maximum(expected, 1.0) * (1.0 + expected / np.maximum(known, 1.0))
-        total += float(np.sum(np.where(usable, (matches - expected) ** 2 / spread, 0.0)))
+        expected, spread, usable = _expected(counts, window, rule)
+        total += float(np.sum(np.where(usable, (window.seen.matches - expected) ** 2 / spread, 0.0)))
         cells += int(usable.sum())
     return (total / cells, cells) if cells else None
 

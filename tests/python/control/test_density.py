@@ -134,6 +134,26 @@ def test_scatter_beyond_chance_becomes_usual_and_raises_no_alarm() -> None:
     assert changes[-1] == changes[50]
 
 
+def test_cell_that_goes_barren_is_given_up_in_the_next_period_and_the_others_are_not() -> None:
+    rule, rng, state = DensityRule(), np.random.default_rng(7), unknown()
+    before = np.array([0.01, 0.05, 0.01, 0.04, 0.01])
+    after = np.where(before == 0.05, 0.01, before)
+    for period in range(61):
+        density = before if period < 60 else after
+        matches = 10.0 * rng.poisson(1000 * density)  # they come in tens, so that all cells together are calm
+        drawn = statistics(matches.tolist(), comparisons=10_000.0)
+        other = statistics((10.0 * rng.poisson(10, CELLS)).tolist(), comparisons=10_000.0)
+        state, plans = adapt_density(state, (drawn, other), budget_per_s=1000.0, period_s=1.0, rule=rule)
+        if period == 59:
+            assert plans[0].order[:2] == (1, 3)
+            known, changes = state.counts[0].comparisons[0], state.changes
+    assert plans[0].order[0] == 3
+    assert estimated_densities(state.counts[0])[0, 1] < before[3]
+    assert state.counts[0].comparisons[0, 1] < 0.3 * known[1]
+    assert state.counts[0].comparisons[0, 3] > 0.9 * known[3]
+    assert state.changes == changes
+
+
 def test_unknown_cell_borrows_from_its_neighbours_and_a_known_one_does_not() -> None:
     counts = CellCounts([1e6, 0, 1e6, 1e6, 1e6], [1e5, 0, 1e5, 1e3, 1e3])
     density = estimated_densities(counts)[0]
