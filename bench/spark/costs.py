@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
-import statistics
-import time
 from pathlib import Path
 from typing import Any
+
+from pyspark.sql import functions as F  # noqa: N812  # as every Spark program calls it
 
 import watersmeet as wm
 from bench.spark.inputs import SIDES, keyed, sets, stream, write
 from bench.spark.queries import ROCKSDB, timed
 
+BOUND = "2s"
 
-def overhead(spark: Any, base: Path, options: Any) -> dict[str, Any]:
-    """Ten rows per side and micro-batch: an empty stateful query, one of the join's shape, and the join."""
+
+def overhead(spark: Any, base: Path, peer: str) -> dict[str, Any]:
+    """Ten rows per side and micro-batch: empty stateful queries, and the join, in turns."""
+    del peer
+    for side, name in enumerate(SIDES):
+        write(base / name, keyed(side, 10, 10))
+    made = variants(spark, base)
+    out: dict[str, list[int]] = {name: [] for name in made}
+    for turn in range(3):  # the first warms up
+        for name, make in made.items():
+            took = timed(spark, make(), base / f"{name}{turn}", provider=ROCKSDB)[0]["batch_ms"]
+            out[name] += took[2:] if turn else []
+    return {"batch_ms": out}
+
+
+def variants(spark: Any, base: Path) -> dict[str, Any]:
+    """An empty stateful query; with a watermark, as a join must have; of the join's stages; the join."""
     from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
     from watersmeet.spark import join
-
-    for side, name in enumerate(SIDES):
-        write(base / name, keyed(side, 10, 14))
 
     class Empty(StatefulProcessor):
         def init(self, handle: Any) -> None:
@@ -36,100 +49,77 @@ def overhead(spark: Any, base: Path, options: Any) -> dict[str, Any]:
     def through(frame: Any) -> Any:
         return frame.mapInArrow(lambda batches: batches, frame.schema)
 
-    def stateful(frame: Any) -> Any:
-        labelled = frame.selectExpr("int(key % 4) label", "value")
-        return labelled.groupBy("label").transformWithStateInPandas(Empty(), "n long", "append", "None")
+    def stateful(frame: Any, time: str = "None") -> Any:
+        labelled = frame.withColumn("label", F.expr("int(key % 4)")).drop("key")
+        return labelled.groupBy("label").transformWithStateInPandas(Empty(), "n long", "append", time)
 
     def empty() -> Any:
         left, right = (stream(spark, base / name) for name in SIDES)
         return stateful(left.unionByName(right))
 
+    def event_time() -> Any:
+        left, right = (stream(spark, base / name) for name in SIDES)
+        return stateful(left.unionByName(right), "EventTime")
+
     def shape() -> Any:
         left, right = (through(stream(spark, base / name)) for name in SIDES)
-        return through(stateful(left.unionByName(right)))
+        return stateful(left.unionByName(right), "EventTime")
 
     def ours() -> Any:
         left, right = (stream(spark, base / name) for name in SIDES)
         return join(left, right, on=wm.equal("key"), window="10s")
 
-    out: dict[str, Any] = {}
-    for turn in range(2):  # the first warms up
-        for name, make in (("empty", empty), ("same shape", shape), ("join", ours)):
-            durations = timed(spark, make, base / f"{name}{turn}", provider=ROCKSDB, skip=3)[0]["batch_ms"]
-            out[name] = statistics.median(durations[3:])
-    print("\noverhead: median milliseconds of a micro-batch of 20 rows")
-    for name, median in out.items():
-        print(f"{name:18}{median:>8.0f}   over the empty query {median - out['empty']:>6.0f}", flush=True)
-    return out
+    return {"empty": empty, "event time": event_time, "same shape": shape, "join": ours}
 
 
-def rebuild(options: Any, rows: int = 1_000_000) -> dict[str, Any]:
-    """A million rows in a bucket's log, and a worker that knows nothing (no Spark: the worker's own code)."""
-    from tests.spark.by_hand import Query, request
+def rebuild(spark: Any, base: Path, peer: str, *, rows: int = 100_000) -> dict[str, Any]:
+    """A query is stopped with a million rows in its state and started again: every worker knows nothing."""
+    from watersmeet.spark import join, metrics
 
-    from watersmeet.spark import bucket
+    del peer
+    parts = [keyed(side, rows, 6) for side in (0, 1)]
+    for part, name in zip(parts, SIDES, strict=True):
+        write(base / name, part[:5])
 
-    del options
-    out = {}
-    for name, on, parts in (
-        ("equal", wm.equal("key"), [keyed(side, rows // 10, 5) for side in (0, 1)]),
-        ("overlap", wm.overlap("items", at_least=5), [sets(side, rows // 10, 5) for side in (0, 1)]),
-    ):
-        width = 10**9  # everything stays
-        asked = request(
-            parts[0][0], parts[1][0], on=on, by="one", labels=(0,), lower=-width, upper=width, width=width
-        )
-        query = Query(asked, delay=0)
-        store = query.stores[0]
-        from watersmeet.spark.segments import Log
+    def run() -> Any:
+        left, right = (stream(spark, base / name) for name in SIDES)
+        frame = join(left, right, on=wm.equal("key"), window="1h")
+        return timed(spark, frame, base / "watersmeet", provider=ROCKSDB)[1]
 
-        log = Log(asked, store, "")
-        for left, right in zip(*parts, strict=True):
-            for side, table in enumerate((left, right)):
-                log.append(side, 0, table, int(table["ts"][-1].value))
-        log.commit()
-        store.commit()
-        nothing = parts[0][0].slice(0, 0)
-        bucket.forget()
-        began = time.perf_counter()
-        query.batch(nothing, nothing)
-        out[name] = round(time.perf_counter() - began, 2)
-        assert query.counts["rebuilds"] == 1
-    print(f"\nrebuild of {rows:,} rows from the log, in seconds: {out}", flush=True)
-    return out
+    run()
+    for part, name in zip(parts, SIDES, strict=True):
+        write(base / name, part[5:], first=5)
+    query = run()
+    seen = metrics(query)
+    first = next(p for p in query.recentProgress if p.numInputRows > 0).observedMetrics["watersmeet:join"]
+    return {
+        "rows": int(first["total"]["state_rows"]) - 2 * rows,
+        "rebuilds": int(seen.total["rebuilds"]),
+        "seconds": _longest(first["buckets"], "find_us"),
+        "state_bytes_per_tuple": round(seen.total["state_bytes"] / seen.total["state_rows"], 1),
+    }
 
 
-def burst(spark: Any, base: Path, options: Any) -> dict[str, Any]:
-    """Sets with five times the rows per micro-batch from the sixth on, with a bound and without."""
+def burst(spark: Any, base: Path, peer: str, *, usual: int = 40_000) -> dict[str, Any]:
+    """Sets with five times the rows per micro-batch from the fifth on, with a bound and without."""
     from watersmeet.spark import join
 
-    usual = options.rows // 5
     for side, name in enumerate(SIDES):
-        calm = sets(side, usual, 5, per_s=1000)
-        storm = sets(side + 2, 5 * usual, 7, per_s=5000)
-        span = usual * 1000 * 5
+        calm = sets(side, usual, 4, per_s=2_000)
+        storm = sets(side + 2, 5 * usual, 5, per_s=10_000)
+        span = usual * 500 * 4
         shifted = [part.set_column(0, "ts", _later(part["ts"], span)) for part in storm]
         write(base / name, calm + shifted)
-
-    def made(shed: wm.Shed | None) -> Any:
-        left, right = (stream(spark, base / name) for name in SIDES)
-        return join(left, right, on=wm.overlap("items", at_least=5), window="20s", shed=shed)
-
-    out: dict[str, Any] = {}
-    for name, shed in (("no bound", None), (options.bound, wm.Shed(budget=wm.per_batch(options.bound)))):
-        found, query = timed(spark, lambda s=shed: made(s), base / name, provider=ROCKSDB, skip=1)
-        seen = [p.observedMetrics["watersmeet:join"] for p in query.recentProgress if p.numInputRows > 0]
-        out[name] = {
-            "pairs": found["pairs"],
-            "join_s": [_longest(row) for row in seen],
-            "recall": [round(row["recall"], 3) for row in seen],
-        }
-    truth = out[options.bound]["pairs"] / out["no bound"]["pairs"]
-    print(f"\nburst: 5 x the rows from the sixth micro-batch on; bound {options.bound} on the join's time")
-    for name, result in out.items():
-        print(f"{name:10} join seconds {result['join_s']}\n{'':10} recall {result['recall']}")
-    print(f"{'':10} true recall over all {truth:.3f}", flush=True)
-    return out
+    shed = None if peer == "no bound" else wm.Shed(budget=wm.per_batch(peer))
+    left, right = (stream(spark, base / name) for name in SIDES)
+    frame = join(left, right, on=wm.overlap("items", at_least=5), window="20s", shed=shed)
+    found, query = timed(spark, frame, base / "out", provider=ROCKSDB)
+    seen = [p.observedMetrics["watersmeet:join"] for p in query.recentProgress if p.numInputRows > 0]
+    return found | {
+        "join_s": [_longest(row["buckets"], "join_us") for row in seen],
+        "recall": [round(row["total"]["recall"], 3) for row in seen],
+        "recall_so_far": round(seen[-1]["total"]["recall_so_far"], 3),
+    }
 
 
 def _later(times: Any, by_us: int) -> Any:
@@ -139,10 +129,9 @@ def _later(times: Any, by_us: int) -> Any:
     return pc.add(times.cast(pa.int64()), by_us).cast(times.type)
 
 
-def _longest(row: Any) -> float:
-    """The time of a micro-batch's joins: two cores, four buckets."""
-    took = sorted((bucket["join_us"] for bucket in row["buckets"]), reverse=True)
+def _longest(buckets: Any, counter: str) -> float:
+    """The seconds of a micro-batch's work: two cores, four buckets."""
     cores = [0, 0]
-    for us in took:
+    for us in sorted((bucket[counter] for bucket in buckets), reverse=True):
         cores[cores.index(min(cores))] += us
     return round(max(cores) / 1e6, 2)

@@ -50,10 +50,10 @@ def sets(side: int, rows: int, batches: int, *, per_s: int = 5000) -> list[pa.Ta
     return out
 
 
-def write(folder: Path, parts: list[pa.Table]) -> None:
+def write(folder: Path, parts: list[pa.Table], *, first: int = 0) -> None:
     """One file per part; their times of change tell Spark their order."""
-    folder.mkdir(parents=True)
-    for place, part in enumerate(parts):
+    folder.mkdir(parents=True, exist_ok=True)
+    for place, part in enumerate(parts, start=first):
         pq.write_table(part, folder / f"{place:04}.parquet")
         os.utime(folder / f"{place:04}.parquet", (1_600_000_000 + 10 * place,) * 2)
 

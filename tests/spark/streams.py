@@ -70,7 +70,7 @@ def sunk(spark: SparkSession, base: Path) -> pa.Table:
 def total(query: StreamingQuery, counter: str) -> Any:
     """A counter of the join, over all micro-batches."""
     return sum(
-        row[counter] or 0
+        row["total"][counter]
         for progress in query.recentProgress
         for name, row in progress.observedMetrics.items()
         if name.startswith("watersmeet:")

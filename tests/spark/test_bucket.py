@@ -10,6 +10,7 @@ import pytest
 from tests.spark.by_hand import Query, expected, request
 from tests.spark.inputs import FAMILIES, SECOND, pairs, solid, table
 
+import watersmeet as wm
 from watersmeet.spark import bucket
 
 LEFT, RIGHT = solid(table(3, 300, nulls=0.0)), solid(table(4, 280, nulls=0.0))
@@ -85,6 +86,31 @@ def test_late_rows_are_counted_and_not_joined_for_any_number_of_partitions(parti
     query.batch(late, RIGHT.slice(0, 0))
     assert query.counts["late_rows"] == 3
     assert pairs(query.answer()) == pairs(expected(early, RIGHT, asked))
+
+
+@pytest.mark.parametrize("shed", [None, wm.Shed(budget=wm.comparisons(40))], ids=["exact", "shed"])
+@pytest.mark.parametrize("disorder", [0, 3 * SECOND])
+@pytest.mark.parametrize("partitions", [1, 3])
+def test_due_counts_the_pairs_of_the_window_however_rows_arrive(
+    partitions: int, disorder: int, shed: wm.Shed | None
+) -> None:
+    asked = request(LEFT, RIGHT, on=FAMILIES["overlap"], labels=tuple(range(partitions)), shed=shed)
+    query = Query(asked, delay=DELAY, seed=3)
+    parts = [cuts(rows, 7, disorder=disorder, seed=side) for side, rows in enumerate((LEFT, RIGHT))]
+    for left, right in zip(*parts, strict=True):
+        query.batch(left, right, fail=0.2, move=0.5)
+    left_us, right_us = (np.asarray(rows["ts"].cast(pa.int64())) for rows in (LEFT, RIGHT))
+    apart = right_us[None, :] - left_us[:, None]
+    assert query.counts["due"] == ((apart >= asked.lower) & (apart <= asked.upper)).sum()
+    assert query.counts["due"] == query.counts["done"] + query.counts["shed"]
+    assert (query.counts["shed"] > 0) == (shed is not None)
+    found, whole = pairs(query.answer()), pairs(expected(LEFT, RIGHT, asked))
+    assert found == whole if shed is None else not found - whole
+    if shed is not None:  # also where room for disorder was made on the way
+        assert sum(counts["found"] for counts in query.reports[-1].values()) == found.total()
+    for report in query.reports:
+        for counts in report.values():
+            assert min(counts[name] for name in ("due", "done", "shed")) >= 0
 
 
 @pytest.mark.parametrize("by", ["key", "slice"])

@@ -46,7 +46,7 @@ def test_streaming_join_within_a_budget_reports_what_it_shed_by_bucket_and_in_to
     truth = found.total() / whole.total()
     assert seen.recall.low <= truth <= seen.recall.high
     observed = query.recentProgress[2].observedMetrics["watersmeet:join"]
-    assert 0.0 < observed["recall_so_far"] < 1.0
+    assert 0.0 < observed["total"]["recall_so_far"] < 1.0
     assert len(observed["buckets"]) == 3
 
 

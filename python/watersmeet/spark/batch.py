@@ -64,5 +64,5 @@ def _within_budget(request: Request, left: pa.Table, right: pa.Table) -> pa.Tabl
                 table, times = table.filter(pa.array(has_time)), times[has_time]
             if len(times):
                 rows.append(Arrived(side, role, *in_order(table, times)))
-    found = Meter(request, {}).join(Live(request, 0), rows)
+    found = Meter(request, {}, 0).join(Live(request, 0), rows)
     return pa.concat_tables(found) if found else request.output_schema().empty_table()

@@ -30,8 +30,8 @@ def table_of(blobs: Iterable[Any], schema: pa.Schema) -> pa.Table:
 
 
 def pieces(table: pa.Table, *, most_bytes: int) -> Iterator[pa.Table]:
-    """The table cut so that each piece is at most about so many bytes."""
+    """The table cut so that each piece is at most about so many bytes; one piece, if it is empty."""
     count = max(1, -(-table.nbytes // most_bytes))
     rows = max(1, -(-table.num_rows // count))
-    for start in range(0, table.num_rows, rows):
+    for start in range(0, max(1, table.num_rows), rows):
         yield table.slice(start, rows)

@@ -64,8 +64,8 @@ def apply(
     finding = meter.clock()
     live = _live(request, log, (owner, label), rows, done.counts)
     joining = meter.clock()
-    before = live.metrics()
-    budget = None if request.shed is None else meter.Meter(request, log.index.carried)
+    before = live.looks()
+    budget = None if request.shed is None else meter.Meter(request, log.index.carried, live.disorder)
     done.tables += live.push(rows) if budget is None else budget.join(live, rows)
     joined = meter.clock()
     for entry in rows:
@@ -86,7 +86,7 @@ def apply(
     live.token = log.index.token
     _keep((owner, label), live)
     done.tables = [table for table in done.tables if table.num_rows]
-    done.counts |= counted(before, live.metrics(), sheds=budget is not None) | {
+    done.counts |= counted(before, live.looks(), past=None if budget is None else budget.past) | {
         "results": sum(table.num_rows for table in done.tables),
         "state_rows": log.index.rows,
         "state_bytes": log.index.bytes,
@@ -151,8 +151,8 @@ def _caught_up(live: Live, log: Log, counts: dict[str, float]) -> bool:
         counts["hits"] = 1
         return True
     ends = dict(log.index.tokens)
-    if live.token not in ends:
-        return False
+    if live.token not in ends or (live.request.shed is not None and live.disorder != log.index.disorder):
+        return False  # the second: what controllers know now is about another window
     missed = [segment for segment in log.index.segments if segment.number >= ends[live.token]]
     rows = _read(live.request, log, missed)
     if live.behind(rows) > live.disorder:
@@ -175,7 +175,7 @@ def _rebuilt(request: Request, log: Log, counts: dict[str, float]) -> Live:
 def _resume(live: Live, log: Log) -> None:
     """Bring what a join knows beside its rows to the log's end."""
     live.advance(log.index.watermark)
-    courses = meter.courses(live.request, log.index.carried)
+    courses = meter.courses(live.request, log.index.carried, live.disorder)
     if courses is not None:
         live.set_courses(courses)
 

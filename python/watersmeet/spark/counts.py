@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from watersmeet.control import Missed, estimate_recall
 from watersmeet.vocabulary import Estimate, Metrics
 
-__all__ = ["COUNTERS", "GAUGES", "MEASURES", "counted", "recall_of"]
+__all__ = ["COUNTERS", "GAUGES", "MEASURES", "Look", "counted", "estimates", "recall_of"]
 
 COUNTERS: Final = (
     "left_rows",
@@ -37,21 +38,52 @@ GAUGES: Final = ("state_rows", "state_bytes", "segments", "found", "missed", "mi
 _NORMAL_95: Final = 1.959964
 
 
-def counted(before: Sequence[Metrics], after: Sequence[Metrics], *, sheds: bool) -> dict[str, float]:
-    """The work between two looks at the lanes of a bucket."""
-    out: dict[str, float] = {}
-    for name in ("due", "done", "shed", "comparisons"):
-        out[name] = sum(_ways(metrics, name) for metrics in after) - sum(
-            _ways(metrics, name) for metrics in before
-        )
-    out["dropped_rows"] = sum(map(_dropped, after)) - sum(map(_dropped, before))
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The counters of a lane at some moment, since it was made."""
+
+    due: int
+    done: int
+    shed: int
+    metrics: Metrics  # everything else
+
+    @classmethod
+    def at(cls, metrics: Metrics) -> Look:
+        """What the core says."""
+        due, done, shed = (_ways(metrics, name) for name in ("due", "done", "shed"))
+        return cls(due, done, shed, metrics)
+
+
+def counted(
+    before: Sequence[Look], after: Sequence[Look], *, past: Sequence[float] | None
+) -> dict[str, float]:
+    """The work between two looks at the lanes of a bucket.
+
+    `past` is what joins before these found and missed, and the variance of that; None: nothing is missed.
+    """
+    out: dict[str, float] = {
+        name: sum(getattr(look, name) for look in after) - sum(getattr(look, name) for look in before)
+        for name in ("due", "done", "shed")
+    }
+    then, now = ([look.metrics for look in looks] for looks in (before, after))
+    out["comparisons"] = sum(_ways(m, "comparisons") for m in now) - sum(
+        _ways(m, "comparisons") for m in then
+    )
+    out["dropped_rows"] = sum(map(_dropped, now)) - sum(map(_dropped, then))
     out |= dict.fromkeys(MEASURES, 0.0)
-    if sheds:
-        missed, variance = (sum(values) for values in zip(*map(_missed, after), strict=True))
-        out["found"] = float(sum(metrics.results for metrics in after))
-        out["missed"], out["missed_variance"] = missed, variance
-        out["missed_now"] = missed - sum(_missed(metrics)[0] for metrics in before)
+    if past is not None:
+        found, missed, variance = estimates(after)
+        out["found"], out["missed"] = past[0] + found, past[1] + missed
+        out["missed_variance"] = past[2] + variance
+        out["missed_now"] = missed - estimates(before)[1]
     return out
+
+
+def estimates(looks: Sequence[Look]) -> tuple[float, float, float]:
+    """What the lanes of a bucket found, what they are estimated to have missed, and the variance of that."""
+    missed = [_missed(look.metrics) for look in looks]
+    found = float(sum(look.metrics.results for look in looks))
+    return found, sum(each for each, _ in missed), sum(variance for _, variance in missed)
 
 
 def recall_of(*, found: float, missed: float, variance: float) -> Estimate:

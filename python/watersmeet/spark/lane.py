@@ -14,6 +14,8 @@ wait in its reorder buffer until the watermark passes them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -22,8 +24,10 @@ import pyarrow as pa
 
 from watersmeet.join import WindowJoin
 from watersmeet.join.metered_join import MeteredJoin
+from watersmeet.spark.counts import Look
+from watersmeet.spark.due import ExactDue
 from watersmeet.spark.request import SIDES, Lane, Request
-from watersmeet.vocabulary import Band, Metrics, Span, Stream
+from watersmeet.vocabulary import Band, Span, Stream
 from watersmeet.vocabulary.duration import NANOSECONDS
 
 __all__ = ["LaneJoin", "Times"]
@@ -41,6 +45,8 @@ class LaneJoin:
     def __init__(self, request: Request, lane: Lane, disorder: int) -> None:
         self._request, self._lane, self._disorder = request, lane, disorder
         self._clocks: list[int | None] = [None, None]
+        by_clock = disorder > 0 and not request.waits
+        self._exact = ExactDue(lane.lower, lane.upper) if by_clock else None
         self._names = request.output_schema().names
         self._join = self._made()
         for side, name in enumerate(SIDES):  # declares the types: the plan is final from the start
@@ -48,10 +54,11 @@ class LaneJoin:
                 name, self._dressed(side, request.schema(side).empty_table(), np.empty(0, np.int64))
             )
 
-    @property
-    def metrics(self) -> Metrics:
-        """The core's counters since this lane was made."""
-        return self._join.metrics
+    def look(self) -> Look:
+        """The counters since this lane was made."""
+        look = Look.at(self._join.metrics)
+        exact = self._exact
+        return look if exact is None else replace(look, due=exact.due, done=exact.done, shed=exact.shed)
 
     def behind(self, side: int, times: Times) -> int:
         """How far these rows (in order of time) come behind their stream: the room that they need."""
@@ -62,7 +69,9 @@ class LaneJoin:
 
     def push(self, side: int, table: pa.Table, times: Times) -> pa.Table:
         """Join rows in order of time with what is there. Requires: there is room."""
-        out = self._join.push(SIDES[side], self._dressed(side, table, times))
+        if self._exact is not None:
+            self._exact.come(side, times)
+        out = self._noted(lambda: self._join.push(SIDES[side], self._dressed(side, table, times)))
         self._saw(side, times)
         return out.select(self._names)
 
@@ -71,17 +80,21 @@ class LaneJoin:
         if self._request.waits:  # whose results have yet to come, or depend on counts
             self.push(side, table, times)
             return
+        if self._exact is not None:
+            self._exact.refill(side, times)
         self._join.refill(SIDES[side], self._dressed(side, table, times))
         self._saw(side, times)
 
     def hold(self, side: int, table: pa.Table, times: Times, ticks: Times) -> None:
         """Take rows that arrive at these ticks of the bucket's clock. Requires: a budget, and room."""
+        if self._exact is not None:
+            self._exact.come(side, times)
         self._metered.hold(SIDES[side], self._dressed(side, table, times), arrivals=ticks)
         self._saw(side, times)
 
     def drain(self, units_per_s: float) -> pa.Table:
         """The results of the rows that were held, as many as this speed allows."""
-        return self._metered.drain(units_per_s=units_per_s).select(self._names)
+        return self._noted(lambda: self._metered.drain(units_per_s=units_per_s)).select(self._names)
 
     @property
     def units(self) -> float:
@@ -104,6 +117,8 @@ class LaneJoin:
     def advance(self, watermark: int) -> list[pa.Table]:
         """Nothing up to the watermark will come: expires rows, and gives results that waited for it."""
         first = watermark + 1
+        if self._exact is not None:
+            self._exact.expire(watermark)
         out = []
         for side, name in enumerate(SIDES):
             clock = self._clocks[side]
@@ -112,6 +127,16 @@ class LaneJoin:
                     continue
                 self._clocks[side] = first
             out.append(self._join.advance(name, to=self._promise(side, first)).select(self._names))
+        return out
+
+    def _noted(self, join: Callable[[], pa.Table]) -> pa.Table:
+        """The results of some work, which is counted."""
+        if self._exact is None:
+            return join()
+        before = Look.at(self._join.metrics)
+        out = join()
+        after = Look.at(self._join.metrics)
+        self._exact.note(due=after.due - before.due, shed=after.shed - before.shed)
         return out
 
     def _saw(self, side: int, times: Times) -> None:

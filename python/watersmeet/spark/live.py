@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from watersmeet.spark.counts import Look
 from watersmeet.spark.lane import LaneJoin, Times
 from watersmeet.spark.request import Lane, Request, Role
-from watersmeet.vocabulary import Metrics
 
 __all__ = ["Arrived", "Live", "in_order"]
 
@@ -79,13 +79,9 @@ class Live:
         """What the watermark releases."""
         return [] if watermark is None else [out for join in self._joins for out in join.advance(watermark)]
 
-    def metrics(self) -> list[Metrics]:
+    def looks(self) -> list[Look]:
         """The counters of each lane."""
-        return [join.metrics for join in self._joins]
-
-    def dues(self) -> list[int]:
-        """The pairs that were due so far in each lane."""
-        return [sum(way.due for way in metrics.directions) for metrics in self.metrics()]
+        return [join.look() for join in self._joins]
 
     def units(self) -> float:
         """The work done so far, in units of a budget."""

@@ -26,6 +26,7 @@ import numpy as np
 import pyarrow as pa
 
 from watersmeet.control import BatchCosts, affordable_units, learn_batch
+from watersmeet.spark.counts import estimates
 from watersmeet.spark.live import Arrived, Live
 from watersmeet.spark.request import Request
 from watersmeet.vocabulary import Comparisons, PerBatch
@@ -40,16 +41,19 @@ _STRETCHES: Final = 8
 _STRETCH_ROWS: Final = 512  # at least, unless the micro-batch has fewer
 _AIM: Final = 0.85  # share of the span that is planned for: costs vary from batch to batch
 _LEAST_LANE_SHARE: Final = 0.05
+_NOTHING: Final = (0.0, 0.0, 0.0)  # found, missed, variance of that
 
 
 class Meter:
     """Joins micro-batches of one bucket within its budget."""
 
-    def __init__(self, request: Request, carried: dict[str, Any]) -> None:
+    def __init__(self, request: Request, carried: dict[str, Any], disorder: int) -> None:
         assert request.shed is not None
         self._request, self._budget = request, request.shed.budget
-        carried = carried if courses(request, carried) is not None else {}
-        self._tick = int(carried.get("clock", 0))
+        goes_on = courses(request, carried, disorder) is not None
+        # What joins found and missed that had another policy, or another room for disorder.
+        self.past: list[float] = list(carried.get("past" if goes_on else "known", _NOTHING))
+        self._tick = int(carried.get("clock", 0)) if goes_on else 0
         self._ends: list[int | None] = list(carried.get("ends", (None, None)))
         self._costs = BatchCosts(*carried.get("costs", ()))
         self._row_s = float(carried.get("row_s", 0.0))  # of a row, beside the join: its way to the log
@@ -92,6 +96,9 @@ class Meter:
             "row_s": self._row_s,
             "dues": self._dues,
             "policy": _policy(self._request),
+            "disorder": live.disorder,
+            "past": self.past,
+            "known": [past + now for past, now in zip(self.past, estimates(live.looks()), strict=True)],
             "courses": [base64.b85encode(course).decode() for course in live.courses()],
         }
 
@@ -124,16 +131,20 @@ class Meter:
         scale = ticks / max(1, high - low)
         arriving = [(entry, self._tick + ((entry.times - low) * scale).astype(np.int64)) for entry in rows]
         self._tick += int(ticks) + 1
-        before = live.dues()
+        before = live.looks()
         shares = _shares(self._dues)
         out = live.drain(arriving, [units_per_s * share for share in shares])
-        self._dues = [float(now - then) for now, then in zip(live.dues(), before, strict=True)]
+        self._dues = [float(now.due - then.due) for now, then in zip(live.looks(), before, strict=True)]
         return out
 
 
-def courses(request: Request, carried: dict[str, Any]) -> list[bytes] | None:
-    """The courses of the lanes; None where there are none, or none that this policy could go on from."""
+def courses(request: Request, carried: dict[str, Any], disorder: int) -> list[bytes] | None:
+    """The courses of the lanes; None where there are none that a join with this policy and room can go on
+    from: another room is another window, with other cells.
+    """
     if request.shed is None or carried.get("policy") != _policy(request):
+        return None
+    if carried.get("disorder") != disorder:
         return None
     return [base64.b85decode(course) for course in carried["courses"]]
 

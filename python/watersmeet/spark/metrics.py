@@ -59,23 +59,25 @@ def metrics(query: StreamingQuery, name: str = "join") -> JoinMetrics:
         for progress in query.recentProgress
         if f"{OBSERVED}:{name}" in progress.observedMetrics
     ]
-    rows = [row for row in rows if row["results"] is not None]
+    rows = [row for row in rows if row["buckets"]]
     buckets: dict[int, Mapping[str, float]] = {}
     for row in rows:
         buckets |= _by_bucket(row["buckets"])
-    total = {counter: sum(row[counter] for row in rows) for counter in (*COUNTERS, *MEASURES)}
+    total = {counter: sum(row["total"][counter] for row in rows) for counter in (*COUNTERS, *MEASURES)}
     # A bucket that had no rows for a while still has its state.
     total |= {gauge: sum(bucket[gauge] for bucket in buckets.values()) for gauge in GAUGES}
     last = dict.fromkeys((*COUNTERS, *MEASURES), 0.0)
     if rows:
-        last = {counter: rows[-1][counter] for counter in last} | {gauge: total[gauge] for gauge in GAUGES}
+        last = {counter: rows[-1]["total"][counter] for counter in last} | {
+            gauge: total[gauge] for gauge in GAUGES
+        }
     return JoinMetrics(
         last=last,
         total=total,
         buckets=buckets,
         batches=len(rows),
         recall=_recall(total),
-        last_recall=float(rows[-1]["recall"]) if rows else 1.0,
+        last_recall=float(rows[-1]["total"]["recall"]) if rows else 1.0,
     )
 
 

@@ -1,29 +1,50 @@
-"""The stateful operator on a worker: Spark's state store behind a bucket, blobs in, blobs and counts out."""
+"""The stateful operator on a worker: Spark's state store behind a bucket; blobs in, results out."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
-from pyspark.sql.types import BinaryType, LongType, StructField, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    DoubleType,
+    IntegerType,
+    LongType,
+    StructField,
+    StructType,
+)
 
-from watersmeet.spark.blobs import from_blob, pieces, to_blob
+from watersmeet.spark.blobs import from_blob, pieces
 from watersmeet.spark.bucket import Done, apply, described
 from watersmeet.spark.counts import COUNTERS, GAUGES, MEASURES
+from watersmeet.spark.frames import frame_of
 from watersmeet.spark.request import Request
 from watersmeet.vocabulary.duration import NANOSECONDS
 
-__all__ = ["RESULT_DDL", "Operator"]
+__all__ = ["Operator", "result_type"]
 
-# Counters come as two arrays: each column of a pandas frame takes its time on the way to Arrow.
-RESULT_DDL: Final = "label int, data binary, counters array<bigint>, measures array<double>"
 _KEY: Final = StructType([StructField("number", LongType())])
 _VALUE: Final = StructType([StructField("data", BinaryType())])
 _INDEX: Final = -1  # its number in the map
-_MOST_BYTES: Final = 1 << 23  # of a blob of results
+_MOST_BYTES: Final = 1 << 22  # of a cell of results
+
+
+def result_type(results: StructType) -> StructType:
+    """What the operator gives: counters, and cells of many results each: what follows it sees few rows.
+
+    Counters come as two arrays: each column of a frame takes its time on the way to Spark.
+    """
+    return StructType(
+        [
+            StructField("label", IntegerType()),
+            StructField("data", ArrayType(results)),
+            StructField("counters", ArrayType(LongType())),
+            StructField("measures", ArrayType(DoubleType())),
+        ]
+    )
 
 
 class SparkStore:
@@ -57,8 +78,8 @@ class SparkStore:
 class Operator:
     """Joins the micro-batches of the buckets that one task is given."""
 
-    def __init__(self, request: Request, handle: Any) -> None:
-        self._request, self._handle = request, handle
+    def __init__(self, request: Request, results: pa.Schema, handle: Any) -> None:
+        self._request, self._results, self._handle = request, results, handle
         self._store = SparkStore(handle)
         self._signature = described(request)
         self._reported: dict[int, dict[str, float]] = {}
@@ -70,12 +91,12 @@ class Operator:
             bad += int(frame["bad_rows"].sum())
             for side, role, data in zip(frame["side"], frame["role"], frame["data"], strict=True):
                 arrived.append((int(side), int(role), from_blob(data)))
-        yield self._applied(label, arrived, clock, bad)
+        yield from self._applied(label, arrived, clock, bad)
 
     def timer(self, label: int, clock: Any, expired: Any) -> Iterator[pd.DataFrame]:
         """The watermark has passed a moment that this bucket waited for."""
         del expired
-        yield self._applied(label, [], clock, 0, fired=True)
+        yield from self._applied(label, [], clock, 0, fired=True)
 
     def _applied(
         self,
@@ -85,7 +106,7 @@ class Operator:
         bad: int,
         *,
         fired: bool = False,
-    ) -> pd.DataFrame:
+    ) -> Iterator[pd.DataFrame]:
         done = apply(
             self._request,
             self._store,
@@ -97,7 +118,7 @@ class Operator:
         )
         self._set_timer(done, fired=fired)
         self._count_once(int(label), done.counts)
-        return _frame(int(label), done, bad)
+        return _frames(self._results, int(label), done, bad)
 
     def _set_timer(self, done: Done, *, fired: bool) -> None:
         """One timer per bucket: the old one would only call again for what has been seen to."""
@@ -125,20 +146,26 @@ class Operator:
         )
 
 
-def _frame(label: int, done: Done, bad: int) -> pd.DataFrame:
-    """Results as blobs; the first row carries the counters."""
-    blobs: list[bytes | None] = []
-    if done.tables:
-        for piece in pieces(pa.concat_tables(done.tables), most_bytes=_MOST_BYTES):
-            blobs.append(to_blob(piece))
-    rows = max(1, len(blobs))
+def _frames(results: pa.Schema, label: int, done: Done, bad: int) -> Iterator[pd.DataFrame]:
+    """One row of many results after the other; the first carries the counters."""
     counts = done.counts | {"bad_rows": bad}
-    # The other rows have no counters: null, which sums leave out.
-    return pd.DataFrame(
-        {
-            "label": np.full(rows, label, np.int32),
-            "data": blobs or [None],
-            "counters": [[int(counts.get(name, 0)) for name in COUNTERS], *[None] * (rows - 1)],
-            "measures": [[float(counts.get(name, 0)) for name in MEASURES], *[None] * (rows - 1)],
-        }
-    )
+    counters: list[int] | None = [int(counts.get(name, 0)) for name in COUNTERS]
+    measures: list[float] | None = [float(counts.get(name, 0)) for name in MEASURES]
+    tables = done.tables or [results.empty_table()]
+    for piece in pieces(pa.concat_tables(tables), most_bytes=_MOST_BYTES):
+        cell = pa.StructArray.from_arrays(
+            [_one_array(column) for column in piece.cast(results).columns], fields=list(results)
+        )
+        yield frame_of(
+            {
+                "label": pa.array([label], pa.int32()),
+                "data": pa.ListArray.from_arrays(pa.array([0, len(cell)], pa.int32()), cell),
+                "counters": pa.array([counters], pa.list_(pa.int64())),
+                "measures": pa.array([measures], pa.list_(pa.float64())),
+            }
+        )
+        counters = measures = None  # null, which sums leave out
+
+
+def _one_array(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()

@@ -18,7 +18,7 @@ from watersmeet.spark.request import Request
 from watersmeet.spark.vectors import fixed
 from watersmeet.vocabulary.duration import NANOSECONDS
 
-__all__ = ["BUCKET", "PACKED", "PACKED_DDL", "instants", "pack", "unpack"]
+__all__ = ["BUCKET", "PACKED", "PACKED_DDL", "instants", "pack"]
 
 BUCKET: Final = "__watersmeet_bucket"  # where the join is divided by key: the hash, made by Spark
 PACKED: Final = pa.schema(
@@ -103,12 +103,3 @@ def _sorting(times: npt.NDArray[np.int64], lots: npt.NDArray[Any]) -> npt.NDArra
         return np.argsort(lots, kind="stable")
     order = np.argsort(times, kind="stable")
     return order[np.argsort(lots[order], kind="stable")]
-
-
-def unpack(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The rows of result blobs (column "data"; null where a row only carries counters)."""
-    for batch in batches:
-        for blob in batch.column("data"):
-            if blob.is_valid:
-                table = pa.ipc.open_stream(blob.as_buffer()).read_all()
-                yield from table.cast(schema).to_batches()

@@ -1,17 +1,18 @@
-"""The join of two streaming DataFrames: packed, brought together per bucket, joined statefully, unpacked."""
+"""The join of two streaming DataFrames: packed, brought together per bucket, joined statefully."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import functions as F  # noqa: N812  # as every Spark program calls it
 
 from watersmeet.errors import ConfigError
 from watersmeet.spark.counts import COUNTERS, MEASURES
-from watersmeet.spark.operator import RESULT_DDL
+from watersmeet.spark.operator import result_type
 from watersmeet.spark.packing import packed
 from watersmeet.spark.request import SIDES, Request
-from watersmeet.spark.shipped import Processor, by_split
+from watersmeet.spark.shipped import Processor
 from watersmeet.spark.vectors import plain
 from watersmeet.spark.watermarks import without_watermark
 
@@ -46,31 +47,16 @@ def streaming_join(
         _blobs(request, side, place, delay)
         for place, (side, delay) in enumerate(zip(sides, delays_ms, strict=True))
     )
-    blobs = (
+    processor = Processor("watersmeet.spark.operator", "Operator", request, plain(request.output_schema()))
+    cells = (
         left.unionByName(right)
         .groupBy("label")
-        .transformWithStateInPandas(
-            Processor("watersmeet.spark.operator", "Operator", request), RESULT_DDL, "append", "EventTime"
-        )
+        .transformWithStateInPandas(processor, result_type(out_schema), "append", "EventTime")
     )
-    counters = (*COUNTERS, *MEASURES)
-    blobs = blobs.select(
-        "label",
-        "data",
-        *(F.col("counters")[place].alias(counter) for place, counter in enumerate(COUNTERS)),
-        *(F.col("measures")[place].alias(measure) for place, measure in enumerate(MEASURES)),
-    )
-    own = F.when(F.col("results").isNotNull(), F.struct("label", *counters))
-    observed = blobs.observe(
-        f"{OBSERVED}:{name}",
-        *(F.sum(counter).alias(counter) for counter in counters),
-        _share(F.sum("results"), F.sum("missed_now")).alias("recall"),
-        _share(F.sum("found"), F.sum("missed")).alias("recall_so_far"),
-        F.collect_list(own).alias("buckets"),
-    )
-    return observed.select("data").mapInArrow(
-        by_split("watersmeet.spark.pack", "unpack", plain(request.output_schema())), out_schema
-    )
+    total, buckets = _observed()
+    observed = cells.observe(f"{OBSERVED}:{name}", total.alias("total"), buckets.alias("buckets"))
+    # Spark itself makes rows of the cells: one more step in Python would cost each task a second worker.
+    return observed.select(F.inline("data"))
 
 
 def _blobs(request: Request, side: DataFrame, place: int, delay_ms: int | None) -> DataFrame:
@@ -80,6 +66,42 @@ def _blobs(request: Request, side: DataFrame, place: int, delay_ms: int | None) 
     marked = packed(request, bare, place).withWatermark("max_ts", f"{delay_ms} milliseconds")
     # The watermark has seen it. Kept, Spark would drop late blobs whole, and count no row.
     return marked.drop("max_ts")
+
+
+def _observed() -> tuple[Any, Any]:
+    """The counters in total, and by bucket.
+
+    Tasks only gather what buckets report: an aggregate per counter would have to be set up in each of them.
+    """
+    report = F.when(F.col("counters").isNotNull(), F.struct("label", "counters", "measures"))
+    reports = F.collect_list(report)
+
+    def named(values: Callable[[str, int], Any]) -> list[Any]:
+        return [
+            values(column, place).alias(counter)
+            for column, counters in (("counters", COUNTERS), ("measures", MEASURES))
+            for place, counter in enumerate(counters)
+        ]
+
+    def summed(rows: Any) -> Any:
+        def over(column: str, place: int) -> Any:
+            zero = F.lit(0).cast("long" if column == "counters" else "double")
+            return F.aggregate(rows, zero, lambda sum_, row: sum_ + row[column][place])
+
+        sums = F.struct(*named(over))
+        return F.transform(F.array(sums), _with_recall)[0]
+
+    buckets = F.transform(reports, lambda row: F.struct(row["label"], *named(lambda c, n: row[c][n])))
+    return F.transform(F.array(reports), summed)[0], buckets
+
+
+def _with_recall(sums: Any) -> Any:
+    counters = [sums[name].alias(name) for name in (*COUNTERS, *MEASURES)]
+    return F.struct(
+        *counters,
+        _share(sums["results"], sums["missed_now"]).alias("recall"),
+        _share(sums["found"], sums["missed"]).alias("recall_so_far"),
+    )
 
 
 def _share(found: Any, missed: Any) -> Any:

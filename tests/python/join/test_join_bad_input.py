@@ -518,6 +518,32 @@ def test_keyboard_interrupt_inside_a_users_function_leaves_the_join_as_it_was() 
     assert sorted(_pairs(*out)) == sorted(matching_rows(GOOD, GOOD, on=wm.where(moody), window="10us"))
 
 
+@pytest.mark.parametrize("kind", ["join", "WindowJoin", "MultiJoin", "RingJoin"])
+def test_times_with_a_zone_are_not_joined_with_times_without(kind: str) -> None:
+    naive, zoned, tokyo = (
+        pa.table({"ts": pa.array([1, 2], pa.timestamp("us", tz)), "k": [1, 2]})
+        for tz in (None, "UTC", "Asia/Tokyo")
+    )
+    words = r"without a zone, and that of stream '.*' is timestamp\[us, tz=UTC\]"
+    streams = [wm.Stream(name, window="10s") for name in "ab"]
+
+    def joined(left: pa.Table, right: pa.Table) -> int:
+        if kind == "join":
+            return int(wm.join(left, right, on=wm.equal("k"), window="10s").num_rows)
+        join: Any = (
+            wm.WindowJoin(*streams, on=wm.equal("k"))
+            if kind == "WindowJoin"
+            else getattr(wm, kind)(streams, on={("a", "b"): wm.equal("k")})
+        )
+        out = [join.push("a", left), join.push("b", right), join.finish()]
+        return sum(table.num_rows for table in out)
+
+    for left, right in ((naive, zoned), (zoned, naive)):
+        with pytest.raises(wm.SchemaError, match=words):
+            joined(left, right)
+    assert joined(zoned, tokyo) == 2
+
+
 def _interrupted(work: Callable[[], Any]) -> bool:
     """Run work in the main thread with one SIGINT on the way, which counts only while the work runs."""
     if threading.current_thread() is not threading.main_thread():

@@ -12,7 +12,7 @@ from watersmeet.join.columns.layouts import plain_type
 from watersmeet.vocabulary import Stream
 from watersmeet.vocabulary.duration import NANOSECONDS
 
-__all__ = ["StreamSchema"]
+__all__ = ["StreamSchema", "check_zones"]
 
 
 class StreamSchema:
@@ -73,6 +73,23 @@ class StreamSchema:
             except pa.ArrowException as error:
                 raise SchemaError(f"{self.about}: column {field.name!r}: {error}") from error
         raise SchemaError(f"{self.about}: column {field.name!r} was {first} before and is {field.type} now")
+
+
+def check_zones(schemas: Iterable[StreamSchema | None]) -> None:
+    """SchemaError where some streams' times have a zone and others' have none.
+
+    How far apart two such times are, nobody knows.
+    """
+    with_zone: dict[bool, StreamSchema] = {}
+    for schema in schemas:
+        if schema is not None and pa.types.is_timestamp(schema.time_kind):
+            with_zone.setdefault(schema.time_kind.tz is not None, schema)
+    if len(with_zone) == 2:
+        raise SchemaError(
+            f"{with_zone[False].about}: the time column is {with_zone[False].time_kind}, without a zone, and"
+            f" that of {with_zone[True].about} is {with_zone[True].time_kind}: they cannot be compared; give"
+            " both a zone, or neither"
+        )
 
 
 def _time_ns(stream: Stream, given: pa.DataType, kind: pa.DataType, about: str) -> int:

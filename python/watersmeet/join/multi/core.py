@@ -15,7 +15,7 @@ from watersmeet.join.columns.candidates import make_keep
 from watersmeet.join.columns.handover import Handover
 from watersmeet.join.columns.intake import handed_over
 from watersmeet.join.columns.payload import PayloadStore, Rows
-from watersmeet.join.columns.schema import StreamSchema
+from watersmeet.join.columns.schema import StreamSchema, check_zones
 from watersmeet.join.columns.term import TermPlan
 from watersmeet.join.columns.terms import term_plan
 from watersmeet.join.multi.config import MultiConfig, Pair
@@ -108,6 +108,7 @@ def make_core_plan(config: MultiConfig, schemas: Sequence[StreamSchema | None]) 
     """The plan for the schemas known so far; SchemaError where two streams cannot be joined. Terms of which
     neither stream is known are left out: such a plan only serves to check batches.
     """
+    check_zones(schemas)
     unit_ns = min(schema.time_ns for schema in schemas if schema is not None)
     terms = tuple(_terms(config, pair, schemas) for pair in config.pairs)
     return CorePlan(config, tuple(schemas), unit_ns, terms)

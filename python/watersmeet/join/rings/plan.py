@@ -9,7 +9,7 @@ from typing import Any
 from watersmeet._core import _native
 from watersmeet.join.columns.distances import check_vector_type
 from watersmeet.join.columns.handover import Handover
-from watersmeet.join.columns.schema import StreamSchema
+from watersmeet.join.columns.schema import StreamSchema, check_zones
 from watersmeet.join.columns.term import TermPlan
 from watersmeet.join.columns.terms import term_plan
 from watersmeet.join.columns.vectors import has_native_vectors
@@ -42,6 +42,7 @@ class RingPlan:
 
 def make_ring_plan(config: RingConfig, schemas: Sequence[StreamSchema]) -> RingPlan:
     """The plan for these schemas; SchemaError where columns cannot be compared."""
+    check_zones(schemas)
     unit_ns = min(schema.time_ns for schema in schemas)
     times = tuple(
         Handover(stream.time, schema.kinds[stream.time], schema.time_kind)

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from watersmeet._core import _native
 from watersmeet.join.columns.handover import Handover
-from watersmeet.join.columns.schema import StreamSchema
+from watersmeet.join.columns.schema import StreamSchema, check_zones
 from watersmeet.join.columns.term import TermPlan
 from watersmeet.join.columns.terms import term_plan
 from watersmeet.join.shedding.build import new_shedding_core
@@ -53,6 +53,7 @@ class Plan:
 
 def make_plan(config: JoinConfig, division: Split, schemas: Schemas) -> Plan:
     """The plan for the schemas known so far (at least one); SchemaError where they cannot be joined."""
+    check_zones(schemas)
     known = next(schema for schema in schemas if schema is not None)
     steps = [_time_ns(config, side, schema or known) for side, schema in enumerate(schemas)]
     unit_ns = min(steps)

@@ -1,0 +1,77 @@
+"""The stored results, side by side: contenders only on micro-batches that both have ended, and agreed on."""
+
+from __future__ import annotations
+
+import statistics
+from typing import Any
+
+__all__ = ["print_table"]
+
+SKIP = 1  # micro-batches before times count
+
+
+def print_table(stored: dict[str, dict[str, Any]]) -> None:
+    """Everything that was measured, with the targets."""
+    for case, target in (
+        ("equal", "4 x native-hdfs, 10 x native-rocksdb"),
+        ("overlap", "20 x the best native"),
+    ):
+        if case in stored:
+            print(f"\n{case} (target: {target})")
+            _print_race(stored[case])
+    if "overhead" in stored:
+        _print_overhead(stored["overhead"]["watersmeet"])
+    if "rebuild" in stored:
+        print(f"\nrebuild (target: 1 M rows in 2 s): {_brief(stored['rebuild']['watersmeet'])}")
+    if "burst" in stored:
+        _print_burst(stored["burst"])
+
+
+def _print_race(peers: dict[str, Any]) -> None:
+    ours = peers.get("watersmeet")
+    for name, result in peers.items():
+        ended = len(result["batch_ms"])
+        line = f"  {name:16}{_speed(result, ended):>10,} rows/s over micro-batches {SKIP}-{ended - 1}"
+        if ours is not None and name != "watersmeet" and ended > SKIP:
+            pairs = sum(ours["batch_pairs"][:ended])
+            if pairs != result["pairs"]:
+                raise SystemExit(f"{name} found {result['pairs']} pairs where watersmeet found {pairs}")
+            line += f"   watersmeet is {_speed(ours, ended) / _speed(result, ended):.1f} x, the same pairs"
+        print(line)
+        print(f"{'':18}seconds per micro-batch {[round(ms / 1000, 1) for ms in result['batch_ms']]}")
+        print(f"{'':18}{_brief(result)}")
+
+
+def _speed(result: dict[str, Any], ended: int) -> int:
+    rows, milliseconds = (sum(result[name][SKIP:ended]) for name in ("batch_rows", "batch_ms"))
+    return round(1000 * rows / max(1, milliseconds))
+
+
+def _print_overhead(result: dict[str, Any]) -> None:
+    print(
+        "\noverhead: milliseconds of a micro-batch of 20 rows, median (least) (target: 150 over the empty query)"
+    )
+    for name, batches in result["batch_ms"].items():
+        over = {
+            base: statistics.median(batches) - statistics.median(result["batch_ms"][base])
+            for base in ("empty", "event time")
+        }
+        print(
+            f"  {name:16}{statistics.median(batches):>6.0f} ({min(batches)})   over the empty query {over['empty']:+.0f},"
+            f" over one with a watermark {over['event time']:+.0f}"
+        )
+
+
+def _print_burst(peers: dict[str, Any]) -> None:
+    print(
+        "\nburst: 5 x the rows from the fifth micro-batch on (target: below the bound within two micro-batches)"
+    )
+    for name, result in peers.items():
+        print(f"  {name:10} join seconds {result['join_s']}\n{'':13}recall {result['recall']}")
+    if len(peers) == 2:
+        bounded, free = peers["2s"], peers["no bound"]
+        print(f"{'':13}true recall over all {bounded['pairs'] / free['pairs']:.3f}")
+
+
+def _brief(result: dict[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in result.items() if not k.startswith("batch_")}
