@@ -51,7 +51,8 @@ class PySliceJoin {
   // (stream, time up to which it is complete, or None: it has ended)
   using Promises = std::vector<std::pair<std::size_t, std::optional<Timestamp>>>;
 
-  py::tuple take(const Batches& batches, const Promises& promises, const py::object& check) {
+  py::tuple take(const Batches& batches, const Promises& promises, const py::object& check,
+                 const py::object& control) {
     std::vector<CBatch> given;
     given.reserve(batches.size());
     std::vector<SliceJoin::Batch> rows;
@@ -61,7 +62,7 @@ class PySliceJoin {
     }
     std::vector<SliceJoin::Promise> kept;
     for (const auto& [stream, to] : promises) kept.push_back({known(stream), to});
-    return run(check,
+    return run(check, control,
                [&](const SliceJoin::Callbacks& callbacks) { return join_.take(rows, kept, callbacks); });
   }
   void set_synchronised(bool synchronised) { join_.set_synchronised(synchronised); }
@@ -71,6 +72,47 @@ class PySliceJoin {
   }
   void set_orderings(std::vector<std::vector<std::size_t>> orderings) {
     join_.set_orderings(std::move(orderings));
+  }
+
+  void shed(std::vector<std::int64_t> cell_spans, std::vector<std::uint32_t> cells, double units_per_second,
+            double seconds_per_unit, Duration control_span, Duration tick_span, double room_s,
+            double least_sample_share, bool whole_samples, std::uint64_t seed, std::vector<Seq> row_bases) {
+    join_.shed({std::move(cell_spans), std::move(cells), units_per_second, seconds_per_unit, control_span,
+                tick_span, room_s, least_sample_share, whole_samples, seed, std::move(row_bases)});
+  }
+  // By direction, own * streams + other: order of cells, fraction, share of samples.
+  void set_plans(const std::vector<std::tuple<std::vector<std::uint32_t>, double, double>>& plans) {
+    std::vector<ProbePlan> given;
+    for (const auto& [order, fraction, share] : plans) given.push_back({order, fraction, share});
+    sheds();
+    join_.set_plans(std::move(given));
+  }
+  [[nodiscard]] py::dict shedding() const {
+    const SliceShedding& shedding = sheds();
+    py::dict all;
+    all["tallies"] = as_list(shedding.totals());
+    all["lag_s"] = shedding.lag_s();
+    const SliceShedding::Recall& recall = shedding.recall();
+    all["results"] = recall.results;
+    all["missed"] = recall.missed;
+    all["variance"] = recall.variance;
+    all["variance_squared"] = recall.variance_squared;
+    all["samples"] = recall.samples;
+    all["heaviest"] = recall.heaviest;
+    all["shed"] = recall.shed;
+    py::list plans;
+    for (const ProbePlan& plan : shedding.plans())
+      plans.append(py::make_tuple(plan.order, plan.fraction, plan.sample_share));
+    all["plans"] = plans;
+    return all;
+  }
+  [[nodiscard]] py::bytes shedding_state() const {
+    sheds();
+    return py::bytes(join_.shedding_state());
+  }
+  void load_shedding_state(const std::string& state) {
+    sheds();
+    join_.load_shedding_state(state);
   }
 
   void restore(std::size_t stream, const py::object& batch, Seq first, Seq oldest, Seq processed,
@@ -109,6 +151,39 @@ class PySliceJoin {
   }
 
  private:
+  const SliceShedding& sheds() const {
+    if (!join_.shedding().has_value()) throw ConfigError("this join does not shed");
+    return *join_.shedding();
+  }
+
+  [[nodiscard]] static py::list as_list(const SliceShedding::Tallies& tallies) {
+    py::list all;
+    for (const DirectionTally& tally : tallies) {
+      py::dict counts;
+      counts["due"] = tally.due;
+      counts["comparisons"] = tally.compared;
+      counts["matches"] = tally.matches;
+      counts["full_comparisons"] = tally.sample_compared;
+      counts["full_matches"] = tally.sample_matches;
+      counts["shed"] = tally.shed;
+      counts["samples"] = tally.samples;
+      all.append(counts);
+    }
+    return all;
+  }
+
+  [[nodiscard]] static py::dict as_dict(const SliceShedding::Period& period) {
+    py::dict all;
+    all["begin_s"] = period.begin_s;
+    all["elapsed_s"] = period.elapsed_s;
+    all["lag_s"] = period.lag_s;
+    all["units"] = period.compared;
+    all["tallies"] = as_list(period.tallies);
+    all["results"] = period.results;
+    all["rows"] = period.rows;
+    return all;
+  }
+
   [[nodiscard]] std::size_t known(std::size_t stream) const {
     if (stream >= join_.config().streams.size())
       throw ConfigError("stream=" + std::to_string(stream) + " is unknown");
@@ -128,7 +203,7 @@ class PySliceJoin {
   }
 
   template <class Call>
-  py::tuple run(const py::object& check, Call call) {
+  py::tuple run(const py::object& check, const py::object& control, Call call) {
     if (busy_.test_and_set()) throw ConfigError("this join is in the middle of another call");
     struct Free {
       ~Free() { flag.clear(); }
@@ -138,6 +213,12 @@ class PySliceJoin {
     if (!check.is_none()) {
       callbacks.check = [this, &check](std::size_t number, std::span<const Found> found, std::uint8_t* keep) {
         ask(check, number, found, keep);
+      };
+    }
+    if (!control.is_none()) {
+      callbacks.control = [this, &control](const SliceShedding::Period& period) {
+        const py::gil_scoped_acquire acquire;
+        control(as_dict(period));
       };
     }
     callbacks.poll = [] {
@@ -212,7 +293,16 @@ void bind_slice(py::module_& module) {
            py::arg("streams"), py::arg("terms"), py::kw_only(), py::arg("checks"), py::arg("inclusive"),
            py::arg("ordered") = false, py::arg("topology"), py::arg("slices"), py::arg("interleave"),
            py::arg("schedule_seed") = py::none(), py::arg("delay_seed") = py::none())
-      .def("take", &PySliceJoin::take, py::arg("batches"), py::arg("promises"), py::arg("check") = py::none())
+      .def("take", &PySliceJoin::take, py::arg("batches"), py::arg("promises"), py::arg("check") = py::none(),
+           py::arg("control") = py::none())
+      .def("shed", &PySliceJoin::shed, py::kw_only(), py::arg("cell_spans"), py::arg("cells"),
+           py::arg("units_per_second"), py::arg("seconds_per_unit"), py::arg("control_span"),
+           py::arg("tick_span"), py::arg("room_s"), py::arg("least_sample_share"), py::arg("whole_samples"),
+           py::arg("seed"), py::arg("row_bases"))
+      .def("set_plans", &PySliceJoin::set_plans, py::arg("plans"))
+      .def("shedding", &PySliceJoin::shedding)
+      .def("shedding_state", &PySliceJoin::shedding_state)
+      .def("load_shedding_state", &PySliceJoin::load_shedding_state, py::arg("state"))
       .def("set_synchronised", &PySliceJoin::set_synchronised, py::arg("synchronised"))
       .def("low", &PySliceJoin::low)
       .def("request_resize", &PySliceJoin::request_resize, py::arg("slices"), py::arg("relocation"))

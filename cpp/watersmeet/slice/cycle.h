@@ -15,6 +15,7 @@
 #include "watersmeet/base/types.h"
 #include "watersmeet/slice/config.h"
 #include "watersmeet/slice/store.h"
+#include "watersmeet/slice/visits.h"
 
 namespace watersmeet {
 
@@ -75,6 +76,8 @@ struct Run {
   RowSet bounds = {};
   // A cycle's row may be older than rows that it meets.
   bool two_sided = false;
+  // Which rows of the windows the cycles look at; none: all that they may meet.
+  const Visits* visits = nullptr;
 
   [[nodiscard]] std::size_t streams() const { return config->streams.size(); }
 };

@@ -24,6 +24,10 @@ constexpr int kNoDriver = 100;
 void Prober::begin(const Run& run) {
   run_ = &run;
   clear();
+  if (run.visits == nullptr) return;
+  tallies_.resize(run.streams() * run.streams());
+  for (std::size_t at = 0; at < tallies_.size(); ++at)
+    tallies_[at].reset(run.visits->cells(at % run.streams()));
 }
 
 void Prober::clear() {
@@ -34,8 +38,75 @@ void Prober::clear() {
 void Prober::ask(const Found& partial, std::size_t other, Seq first, Seq last) {
   if (run_->two_sided) narrow(partial, other, first, last);
   if (first >= last) return;
+  if (run_->visits == nullptr) {
+    add_request(partial, other, first, last);
+  } else {
+    ask_selectively(partial, other, first, last);
+  }
+}
+
+void Prober::add_request(const Found& partial, std::size_t other, Seq first, Seq last) {
   requests_.push_back({partial, static_cast<std::uint8_t>(other), first, last});
   due_ += last - first;
+}
+
+void Prober::ask_selectively(const Found& partial, std::size_t other, Seq first, Seq last) {
+  const Visits& visits = *run_->visits;
+  DirectionTally& tally = tallies_[run_->cycles[partial.cycle].stream * run_->streams() + other];
+  const auto cells = visits.of(partial.cycle, other);
+  const bool whole = visits.whole_samples() && visits.samples(partial, other, 0);
+  // Stretches of neighbouring cells become one request.
+  Seq lo = 0;
+  Seq hi = 0;
+  const auto visit = [&](Seq from, Seq to) {
+    if (from >= to) return;
+    if (from != hi) {
+      if (lo < hi) add_request(partial, other, lo, hi);
+      lo = from;
+    }
+    hi = to;
+  };
+  for (std::size_t cell = cells.size(); cell-- > 0;) {
+    const Seq from = std::max(first, cells[cell].lo);
+    const Seq to = std::min(last, cells[cell].hi);
+    if (from >= to) continue;
+    const Seq planned_from = std::clamp(cells[cell].first, from, to);
+    const Seq planned_to = std::clamp(cells[cell].last, from, to);
+    const std::uint64_t rest = (to - from) - (planned_to - planned_from);
+    const bool sampled =
+        cells[cell].left_out() > 0 && (visits.whole_samples() ? whole : visits.samples(partial, other, cell));
+    const std::uint64_t made = sampled ? to - from : planned_to - planned_from;
+    tally.due[cell] += to - from;
+    tally.compared[cell] += made;
+    if (!sampled) tally.shed += rest;
+    if (whole) tally.sample_compared[cell] += made;
+    if (sampled && !whole) tally.sample_compared[cell] += rest;
+    // What is sampled may lie in several slices: the one that has its first row counts it.
+    if (sampled && from == (whole ? cells.back().lo : cells[cell].lo)) ++tally.samples;
+    if (sampled) {
+      visit(from, to);
+    } else {
+      visit(planned_from, planned_to);
+    }
+  }
+  if (lo < hi) add_request(partial, other, lo, hi);
+}
+
+void Prober::tally_matches(const Step& step) {
+  const Visits& visits = *run_->visits;
+  DirectionTally& tally = tallies_[step.stream * run_->streams() + step.other];
+  for (const Found& found : found_) {
+    const Seq row = found.rows[step.other];
+    const std::size_t cell = visits.cell_of(found.cycle, step.other, row);
+    ++tally.matches[cell];
+    bool sampled = !visits.of(found.cycle, step.other)[cell].visits(row);
+    if (visits.whole_samples() && !sampled) {
+      Found partial = found;
+      partial.members = step.members;
+      sampled = visits.samples(partial, step.other, 0);
+    }
+    if (sampled) ++tally.sample_matches[cell];
+  }
 }
 
 void Prober::narrow(const Found& partial, std::size_t other, Seq& first, Seq& last) const {
@@ -218,6 +289,7 @@ void Prober::check_and_emit(const Step& step, const Emit& emit) {
     found_.resize(kept);
   }
   (*counts_)[step.members][step.other].kept += found_.size();
+  if (run_->visits != nullptr) tally_matches(step);
   for (const Found& found : found_) emit(found);
   found_.clear();
 }

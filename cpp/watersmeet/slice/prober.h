@@ -39,6 +39,9 @@ class Prober {
   using Emit = std::function<void(const Found& found)>;
   void settle(const Emit& emit);
 
+  // Where rows look at some cells only: pairs of this run by direction, own * streams + other.
+  [[nodiscard]] const std::vector<DirectionTally>& tallies() const { return tallies_; }
+
   // By members' bits, then by stream.
   using Counts = std::array<std::array<StepCount, kMostStreams>, std::size_t{1} << kMostStreams>;
   [[nodiscard]] const Counts& counts() const { return *counts_; }
@@ -67,6 +70,11 @@ class Prober {
     const SliceStore::TermLink* link = nullptr;
   };
 
+  void add_request(const Found& partial, std::size_t other, Seq first, Seq last);
+  // Asks for the parts of [first, last) that the row's plan, or chance, has it visit.
+  void ask_selectively(const Found& partial, std::size_t other, Seq first, Seq last);
+  // Notes in which cells the rows kept lie.
+  void tally_matches(const Step& step);
   [[nodiscard]] Step step_of(const Request& request) const;
   [[nodiscard]] Driver driver_of(const Step& step) const;
   // Cuts [first, last) to the rows of `other` that are in reach of all members, whichever of them is newer
@@ -90,6 +98,7 @@ class Prober {
   std::vector<Request> requests_;
   std::uint64_t due_ = 0;
   std::unique_ptr<Counts> counts_;
+  std::vector<DirectionTally> tallies_;
   // Scratch memory of settle().
   std::vector<Found> found_;
   std::vector<std::uint8_t> keep_;

@@ -131,6 +131,9 @@ class RingRunner final : public Runner {
     statistics.messages += messages_;
     probers_.add_to(statistics, nodes_.size());
   }
+  [[nodiscard]] std::vector<DirectionTally> tallies() const override {
+    return probers_.tallies(nodes_.size());
+  }
 
  private:
   void connect() {
@@ -282,6 +285,15 @@ void Probers::add_to(SliceStatistics& statistics, std::size_t slices) const {
       }
     }
   }
+}
+
+std::vector<DirectionTally> Probers::tallies(std::size_t slices) const {
+  std::vector<DirectionTally> all = probers_[0]->tallies();
+  for (std::size_t slice = 1; slice < slices; ++slice) {
+    const std::vector<DirectionTally>& more = probers_[slice]->tallies();
+    for (std::size_t at = 0; at < all.size(); ++at) all[at].add(more[at]);
+  }
+  return all;
 }
 
 void sort_results(std::vector<Found>& results, std::size_t from, std::size_t streams) {

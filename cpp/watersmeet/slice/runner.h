@@ -43,6 +43,8 @@ class Probers {
  public:
   [[nodiscard]] Prober& of(std::size_t slice);
   void add_to(SliceStatistics& statistics, std::size_t slices) const;
+  // What the first `slices` of them counted in the last run, by direction; none where rows look at all cells.
+  [[nodiscard]] std::vector<DirectionTally> tallies(std::size_t slices) const;
 
  private:
   std::vector<std::unique_ptr<Prober>> probers_;
@@ -66,6 +68,8 @@ class Runner {
   [[nodiscard]] virtual std::vector<std::vector<RowRange>> held() const = 0;
   virtual void put_back(const std::vector<std::vector<RowRange>>& held) = 0;
   virtual void add_to(SliceStatistics& statistics) const = 0;
+  // Of the last run, by direction, where rows look at some cells only.
+  [[nodiscard]] virtual std::vector<DirectionTally> tallies() const = 0;
 };
 
 [[nodiscard]] std::unique_ptr<Runner> make_ring_runner(const SliceConfig& config);

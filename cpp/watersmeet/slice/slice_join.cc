@@ -94,6 +94,8 @@ template <class Change>
 SliceResults SliceJoin::change(const Callbacks& callbacks, Change apply) {
   resize_if_asked();
   const std::vector<Stream> before = streams_;
+  const std::optional<SliceShedding> shedding = shedding_;
+  const auto orderings = orderings_;
   const auto held = runner_->held();
   const std::size_t slices = runner_->slices();
   std::vector<Seq> ends;
@@ -105,6 +107,8 @@ SliceResults SliceJoin::change(const Callbacks& callbacks, Change apply) {
     process(callbacks, found, results);
   } catch (...) {
     streams_ = before;
+    shedding_ = shedding;
+    orderings_ = orderings;
     for (std::size_t at = 0; at < streams_.size(); ++at) store_.take_back(at, ends[at]);
     if (runner_->slices() == slices) {
       runner_->put_back(held);
@@ -120,12 +124,14 @@ SliceResults SliceJoin::change(const Callbacks& callbacks, Change apply) {
 
 void SliceJoin::process(const Callbacks& callbacks, std::vector<Found>& found, SliceResults& results) {
   for (;;) {
+    if (shedding_.has_value()) control(callbacks);
     Run run;
     run.config = &config_;
     run.store = &store_;
     run.check = &callbacks.check;
     run.orderings = orderings_;
     run.two_sided = two_sided_;
+    if (shedding_.has_value()) run.visits = &shedding_->begin_run();
     collect(run);
     if (run.cycles.empty()) return;
     found.clear();
@@ -133,6 +139,7 @@ void SliceJoin::process(const Callbacks& callbacks, std::vector<Found>& found, S
     for (const Cycle& cycle : run.cycles) probing[cycle.stream].push_back(cycle.row);
     store_.prepare(probing, runner_->slices());
     runner_->execute(run, callbacks.poll, found);
+    if (shedding_.has_value()) shedding_->end_run(run, runner_->tallies(), found);
     for (const Found& result : found) {
       for (std::size_t at = 0; at < streams_.size(); ++at) {
         results[at].push_back(static_cast<std::int64_t>(result.rows[at]));
@@ -147,6 +154,18 @@ void SliceJoin::process(const Callbacks& callbacks, std::vector<Found>& found, S
   }
 }
 
+// Before the next row: ends the control period, or the tick, that it is not in.
+void SliceJoin::control(const Callbacks& callbacks) {
+  const std::optional<std::size_t> next = next_stream();
+  if (!next.has_value()) return;
+  const Timestamp ts = store_.time(*next, streams_[*next].processed);
+  if (shedding_->ends_period(ts)) {
+    const SliceShedding::Period period = shedding_->end_period(ts);
+    if (callbacks.control) callbacks.control(period);
+  }
+  shedding_->begin_tick(ts);
+}
+
 // Takes rows off the waiting ones, in order, and notes which rows of the other windows each may meet.
 void SliceJoin::collect(Run& run) {
   RowSet sums = {};
@@ -154,18 +173,21 @@ void SliceJoin::collect(Run& run) {
     const std::optional<std::size_t> next = next_stream();
     if (!next.has_value()) break;
     Stream& own = streams_[*next];
+    const Timestamp ts = store_.time(*next, own.processed);
+    if (shedding_.has_value() && !run.cycles.empty() && shedding_->ends_tick(ts)) break;
     Cycle cycle;
     cycle.stream = *next;
     cycle.row = own.processed;
     for (std::size_t at = 0; at < streams_.size(); ++at) cycle.newest[at] = streams_[at].processed;
     // By time, everything still to come is at least as new as this row; else it may be older.
-    expire(synchronised_ ? store_.time(*next, own.processed) : low().value_or(kMaxTimestamp));
+    expire(synchronised_ ? ts : low().value_or(kMaxTimestamp));
     for (std::size_t at = 0; at < streams_.size(); ++at) {
       cycle.oldest[at] = streams_[at].oldest;
       sums[at] += cycle.newest[at] - cycle.oldest[at];
     }
     ++own.processed;
     run.cycles.push_back(cycle);
+    if (shedding_.has_value()) shedding_->plan(cycle, ts, store_, run.orderings);
   }
   for (std::size_t at = 0; at < streams_.size() && !run.cycles.empty(); ++at) {
     run.bounds[at] = std::max<Seq>(1, sums[at] / run.cycles.size() / runner_->active() + 1);
@@ -260,6 +282,23 @@ void SliceJoin::set_orderings(std::vector<std::vector<std::size_t>> orderings) {
     if (sorted != others) throw ConfigError("orderings: expected every other stream once");
   }
   orderings_ = std::move(orderings);
+}
+
+void SliceJoin::shed(SliceSheddingConfig config) {
+  if (!synchronised_) throw ConfigError("shedding: rows must be processed by time");
+  shedding_.emplace(std::move(config), config_);
+}
+
+std::string SliceJoin::shedding_state() const {
+  ByteWriter writer;
+  shedding_.value().save(writer);
+  return writer.bytes();
+}
+
+void SliceJoin::load_shedding_state(std::string_view state) {
+  ByteReader reader(state);
+  shedding_.value().load(reader);
+  reader.expect_end();
 }
 
 void SliceJoin::restore(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array,

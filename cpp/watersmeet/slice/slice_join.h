@@ -19,11 +19,15 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "watersmeet/slice/config.h"
 #include "watersmeet/slice/cycle.h"
 #include "watersmeet/slice/runner.h"
+#include "watersmeet/slice/shedding.h"
 #include "watersmeet/slice/store.h"
 
 namespace watersmeet {
@@ -36,10 +40,12 @@ class SliceJoin {
   // Throws ConfigError for a number of streams or slices that it cannot have.
   explicit SliceJoin(SliceConfig config);
 
-  // What outside code a call may run: checks of candidates, and a poll that may throw to stop.
+  // What outside code a call may run: checks of candidates, a poll that may throw to stop, and, where the
+  // join sheds, a look at a control period that has ended, which may set plans and orderings.
   struct Callbacks {
     Check check;
     std::function<void()> poll;
+    std::function<void(const SliceShedding::Period&)> control;
   };
 
   // No row of `stream` older than `to` will come; without `to`, no row at all.
@@ -72,6 +78,13 @@ class SliceJoin {
   // From the next run of cycles on, also while a push is under way.
   void request_resize(std::size_t slices, Relocation relocation);
   void set_orderings(std::vector<std::vector<std::size_t>> orderings);
+
+  // Sheds from now on. Only a join that processes rows by time can.
+  void shed(SliceSheddingConfig config);
+  [[nodiscard]] const std::optional<SliceShedding>& shedding() const { return shedding_; }
+  void set_plans(std::vector<ProbePlan> plans) { shedding_.value().set_plans(std::move(plans)); }
+  [[nodiscard]] std::string shedding_state() const;
+  void load_shedding_state(std::string_view state);
 
   // Into a join that is still empty: a batch whose first row had number `first`, of which those below
   // `processed` were processed and those from `oldest` on were in the window.
@@ -108,6 +121,7 @@ class SliceJoin {
   [[nodiscard]] bool may_precede(std::size_t other, std::size_t stream, Timestamp ts) const;
   [[nodiscard]] Timestamp low_of(std::size_t stream) const;
   void keep(const Promise& promise);
+  void control(const Callbacks& callbacks);
   void collect(Run& run);
   void expire(Timestamp now);
   void resize_if_asked();
@@ -121,6 +135,7 @@ class SliceJoin {
   std::uint64_t results_ = 0;
   const bool two_sided_;  // whether rows may be processed as they come
   bool synchronised_ = true;
+  std::optional<SliceShedding> shedding_;
 
   std::mutex asked_mutex_;
   std::optional<std::pair<std::size_t, Relocation>> asked_;

@@ -39,6 +39,7 @@ class SplitRunner final : public Runner {
   void put_back(const std::vector<std::vector<RowRange>>&) override {}
 
   void add_to(SliceStatistics& statistics) const override { probers_.add_to(statistics, slices_); }
+  [[nodiscard]] std::vector<DirectionTally> tallies() const override { return probers_.tallies(slices_); }
 
  private:
   void run_on_threads(const Run& run, const std::function<void()>& poll) {

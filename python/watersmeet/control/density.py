@@ -3,7 +3,7 @@ knapsack.
 
 [Gedik] learns from full probes alone and decides time, direction and utility one after the other. Ratios of
 matches to comparisons are unbiased from selective probes too, as long as the choice depends on age and type
-only (SPEC G9), so every comparison teaches. One greedy knapsack over the cells of both windows and all
+only (SPEC G9), so every comparison teaches. One greedy knapsack over the cells of all windows and all
 types replaces Algorithms 2, 4 and 5. What is missing is sight of the cells that nobody visits: a small part
 of the budget goes into samples of them (exploration), more of it for a while after a change was detected, and
 never none.
@@ -12,6 +12,7 @@ never none.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -76,42 +77,42 @@ class DensityState:
     looked at.
     """
 
-    counts: tuple[CellCounts, CellCounts]
-    recent: tuple[CellCounts, CellCounts]
+    counts: tuple[CellCounts, ...]
+    recent: tuple[CellCounts, ...]
     exploration: float
     usual_misfit: float = 1.0
-    unseen_s: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())
+    unseen_s: tuple[tuple[float, ...], ...] = ((), ())
     changes: int = 0
 
     @classmethod
     def unknown(
-        cls, cells: tuple[int, int], *, types: int = 1, rule: DensityRule | None = None
+        cls, cells: tuple[int, ...], *, types: int = 1, rule: DensityRule | None = None
     ) -> DensityState:
         """Before the first row: nothing is known, so exploration starts as after a change."""
         rule = rule or DensityRule()
-        first, second = (CellCounts.nothing(count, types=types) for count in cells)
-        return cls(
-            (first, second),
-            (first, second),
-            rule.alarmed_exploration,
-            unseen_s=((0.0,) * cells[0], (0.0,) * cells[1]),
-        )
+        nothing = tuple(CellCounts.nothing(count, types=types) for count in cells)
+        unseen_s = tuple((0.0,) * count for count in cells)
+        return cls(nothing, nothing, rule.alarmed_exploration, unseen_s=unseen_s)
 
 
 def adapt_density(
     state: DensityState,
-    windows: tuple[WindowStatistics, WindowStatistics],
+    windows: tuple[WindowStatistics, ...],
     *,
     budget_per_s: float,
     period_s: float,
     rule: DensityRule | None = None,
-) -> tuple[DensityState, tuple[WindowPlan, WindowPlan]]:
-    """One step: learn from the period, then plan the next one for `budget_per_s` comparisons per second."""
+    worth: Sequence[float] | None = None,
+) -> tuple[DensityState, tuple[WindowPlan, ...]]:
+    """One step: learn from the period, then plan the next one for `budget_per_s` comparisons per second.
+
+    `worth`, per window, is what a match found there is worth: all alike unless given.
+    """
     rule = rule or DensityRule()
     at_least(budget_per_s, 0.0, argument="budget_per_s")
     above(period_s, 0.0, argument="period_s")
     state = _learn(state, windows, period_s=period_s, rule=rule)
-    return state, _plan(state, windows, budget_per_s=budget_per_s, rule=rule)
+    return state, _plan(state, windows, budget_per_s=budget_per_s, rule=rule, worth=worth)
 
 
 def estimated_densities(
@@ -136,9 +137,9 @@ def estimated_densities(
 
 
 def fill_knapsack(
-    densities: tuple[FloatArray, FloatArray], due: tuple[FloatArray, FloatArray], budget: float
-) -> tuple[FloatArray, FloatArray]:
-    """Which share of every (type, cell) of both windows to visit: best density first, until `budget` is
+    densities: Sequence[FloatArray], due: Sequence[FloatArray], budget: float
+) -> tuple[FloatArray, ...]:
+    """Which share of every (type, cell) of all windows to visit: best density first, until `budget` is
     used up.
     """
     value = np.concatenate([part.ravel() for part in densities])
@@ -150,13 +151,13 @@ def fill_knapsack(
     taken = np.clip(budget - (np.cumsum(sorted_volume) - sorted_volume), 0.0, sorted_volume)
     shares = np.zeros_like(value)
     shares[order] = np.divide(taken, sorted_volume, out=np.zeros_like(taken), where=sorted_volume > 0.0)
-    first = densities[0].size
-    return shares[:first].reshape(densities[0].shape), shares[first:].reshape(densities[1].shape)
+    parts = np.split(shares, np.cumsum([part.size for part in densities])[:-1])
+    return tuple(part.reshape(like.shape) for part, like in zip(parts, densities, strict=True))
 
 
 def _learn(
     state: DensityState,
-    windows: tuple[WindowStatistics, WindowStatistics],
+    windows: tuple[WindowStatistics, ...],
     *,
     period_s: float,
     rule: DensityRule,
@@ -166,27 +167,25 @@ def _learn(
     calmer = rule.exploration + (state.exploration - rule.exploration) * 0.5 ** (
         period_s / rule.calm_half_life_s
     )
-    barren = [_gone_barren(state, at, windows[at], rule) for at in (0, 1)]
+    barren = [_gone_barren(state, at, window, rule) for at, window in enumerate(windows)]
     trust = 0.5 ** (period_s / rule.half_life_s) * (rule.forget if changed else 1.0)
     lately = 0.5 ** (period_s / rule.recent_half_life_s)
-    first, second = (
-        _faded_sum(state.counts[at], np.where(barren[at], rule.forget, 1.0) * trust, windows[at])
-        for at in (0, 1)
-    )
-    newest, newest_too = (
-        _faded_sum(state.recent[at], np.where(barren[at], 0.0, lately), windows[at]) for at in (0, 1)
-    )
-    unseen = [
-        _still_unseen(waited, window, period_s)
-        for window, waited in zip(windows, state.unseen_s, strict=True)
-    ]
     return replace(
         state,
-        counts=(first, second),
-        recent=(newest, newest_too),
+        counts=tuple(
+            _faded_sum(known, np.where(gone, rule.forget, 1.0) * trust, window)
+            for known, gone, window in zip(state.counts, barren, windows, strict=True)
+        ),
+        recent=tuple(
+            _faded_sum(known, np.where(gone, 0.0, lately), window)
+            for known, gone, window in zip(state.recent, barren, windows, strict=True)
+        ),
         exploration=max(calmer, rule.alarmed_exploration) if changed else calmer,
         usual_misfit=_usual(state.usual_misfit, None if misfit is None else misfit[0]),
-        unseen_s=(unseen[0], unseen[1]),
+        unseen_s=tuple(
+            _still_unseen(waited, window, period_s)
+            for window, waited in zip(windows, state.unseen_s, strict=True)
+        ),
         changes=state.changes + int(changed),
     )
 
@@ -263,7 +262,7 @@ def _usual(usual: float, misfit: float | None) -> float:
 
 
 def _misfit(
-    state: DensityState, windows: tuple[WindowStatistics, WindowStatistics], rule: DensityRule
+    state: DensityState, windows: tuple[WindowStatistics, ...], rule: DensityRule
 ) -> tuple[float, int] | None:
     """Mean squared deviation of the period's matches from the known densities, in units of its variance.
 
@@ -281,25 +280,25 @@ def _misfit(
 
 def _plan(
     state: DensityState,
-    windows: tuple[WindowStatistics, WindowStatistics],
+    windows: tuple[WindowStatistics, ...],
     *,
     budget_per_s: float,
     rule: DensityRule,
-) -> tuple[WindowPlan, WindowPlan]:
-    due = (windows[0].due, windows[1].due)
-    everything = float(due[0].sum() + due[1].sum())
+    worth: Sequence[float] | None,
+) -> tuple[WindowPlan, ...]:
+    due = [window.due for window in windows]
+    everything = float(sum(part.sum() for part in due))
     if everything <= budget_per_s:
-        first, second = (WindowPlan(tuple(range(part.shape[1])), (1.0,) * part.shape[0], 0.0) for part in due)
-        return first, second
+        return tuple(WindowPlan(tuple(range(part.shape[1])), (1.0,) * part.shape[0], 0.0) for part in due)
     sampling = state.exploration * budget_per_s / everything
     left = max(0.0, budget_per_s - sampling * everything) / (1.0 - sampling)
-    densities = (_up_to_date(state, 0, rule), _up_to_date(state, 1, rule))
-    shares = fill_knapsack(densities, due, left)
-    first, second = (
+    densities = [_up_to_date(state, window, rule) for window in range(len(windows))]
+    values = densities if worth is None else [d * w for d, w in zip(densities, worth, strict=True)]
+    shares = fill_knapsack(values, due, left)
+    return tuple(
         _window_plan(part, density, volume, sampling=min(1.0, sampling * _urgency(waited, rule)))
         for part, density, volume, waited in zip(shares, densities, due, state.unseen_s, strict=True)
     )
-    return first, second
 
 
 def _urgency(waited_s: tuple[float, ...], rule: DensityRule) -> float:

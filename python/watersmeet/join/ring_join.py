@@ -13,14 +13,18 @@ from watersmeet.errors import ConfigError, WatersmeetError
 from watersmeet.join.guard import Guard
 from watersmeet.join.rings.config import MOST_SLICES, Edge, Topology, checked_ring_config
 from watersmeet.join.rings.engine import RingEngine
+from watersmeet.join.rings.explain import explain_ring
+from watersmeet.join.rings.shedding import ShedDirection
 from watersmeet.join.rings.snapshot import ring_restored, ring_snapshot
 from watersmeet.join.timing.calls import check_arrival, checked_clock, known_watermark
 from watersmeet.join.timing.pace import Clock
 from watersmeet.vocabulary import (
     AdaptiveOrder,
     ChoiceMade,
+    Estimate,
     Predicate,
     ResponseTimes,
+    Shed,
     Stream,
     StreamStatistics,
     why_waiting,
@@ -42,6 +46,8 @@ class RingMetrics:
     blocked_by       the stream for which rows or results wait, blocked_for_s by the join's clock
     response         how long results took to come out
     decisions        the latest that the join took by itself: order, idle streams, lateness
+    recall           the share of the full answer that came out, with a 95 % interval; 1 where nothing is shed
+    directions       with shed=: pairs due, compared and shed, and the plan, of every stream in every window
     """
 
     results: int
@@ -59,6 +65,18 @@ class RingMetrics:
     blocked_for_s: float = field(default=0.0, compare=False)
     response: ResponseTimes = field(default_factory=ResponseTimes)
     decisions: tuple[ChoiceMade, ...] = ()
+    recall: Estimate = Estimate.exactly(1.0)
+    directions: tuple[ShedDirection, ...] = ()
+
+    @property
+    def due(self) -> int:
+        """Pairs that rows and partial results asked for; with shed=, compared or shed."""
+        return sum(direction.due for direction in self.directions)
+
+    @property
+    def shed(self) -> int:
+        """Pairs not compared because of the budget."""
+        return sum(direction.shed for direction in self.directions)
 
     def why_waiting(self) -> str:
         """What waits, for which stream, since when, and what would let it go; in words."""
@@ -93,6 +111,9 @@ class RingJoin:
                  rows are processed as they come, and results held for their order; wm.AdaptiveOrder():
                  whichever of the two answers sooner
     memory_limit with AdaptiveOrder: bytes that held results may take before Sync-Filter takes over
+    shed         wm.Shed(...): compare less than all, by age, to keep to a budget; None: exact. Policies "auto"
+                 and "density", with two streams "gedik"; budgets comparisons(n), which counts pairs, and "cpu"
+    seed         of the chance by which shedding looks at a sample of what it leaves out
     clock        seconds by which streams are idle and responses counted, such as time.monotonic; None: the
                  arrival times of push(at=), or else the newest timestamp seen
 
@@ -114,6 +135,8 @@ class RingJoin:
         orderings: Mapping[str, Sequence[str]] | None = None,
         order: Literal["sync-filter", "filter-order"] | AdaptiveOrder | None = None,
         memory_limit: int | str | None = None,
+        shed: Shed | None = None,
+        seed: int = 0,
         clock: Clock | None = None,
     ) -> None:
         config = checked_ring_config(
@@ -126,6 +149,8 @@ class RingJoin:
             orderings=orderings,
             order=order,
             memory_limit=memory_limit,
+            shed=shed,
+            seed=seed,
         )
         self._hold(RingEngine(config, checked_clock(clock)))
 
@@ -195,6 +220,12 @@ class RingJoin:
         engine = self._open()
         with self._guard:
             return _metrics(engine)
+
+    def explain(self) -> str:
+        """How the join is run, and why: slices, orderings, how partners are found, what is shed."""
+        engine = self._open()
+        with self._guard:
+            return explain_ring(engine)
 
     def snapshot(self) -> bytes:
         """The join as bytes, from which restore() goes on exactly where it was."""
@@ -267,6 +298,8 @@ def _metrics(engine: RingEngine) -> RingMetrics:
     if ready is None:
         return RingMetrics(0, streams, engine.slices, (), (), 0, orderings, 0, **facts)
     counted = ready.core.statistics()
+    if ready.shedding is not None:
+        facts["directions"], facts["recall"] = ready.shedding.statistics(ready.core)
     held, held_bytes = (0, 0) if ready.held is None else (ready.held.count, ready.held.held_bytes)
     return RingMetrics(
         results=counted["results"] - held,

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, TypeAlias, cast
 
 from watersmeet.errors import ConfigError
 from watersmeet.join.timing.ordering import held_limit
-from watersmeet.vocabulary import Compiled, Order, Predicate, Stream, Where, parse_order
+from watersmeet.vocabulary import Compiled, Order, Predicate, Shed, Stream, Where, parse_order
 
 __all__ = ["PairTest", "RingConfig", "Topology", "checked_ring_config"]
 
@@ -41,6 +41,8 @@ class RingConfig:
     orderings: tuple[tuple[int, ...], ...] | None  # None: by measured selectivities
     order: Order = None
     memory_limit: int | None = None
+    shed: Shed | None = None
+    seed: int = 0
     auto: bool = False  # slices by measured load; `slices` is what the join starts with
     test_seeds: tuple[int | None, int | None] = (None, None)  # of a drawn schedule, of drawn delays
 
@@ -76,6 +78,8 @@ def checked_ring_config(
     orderings: object,
     order: object = None,
     memory_limit: object = None,
+    shed: object = None,
+    seed: int = 0,
     test_seeds: tuple[int | None, int | None] = (None, None),
 ) -> RingConfig:
     """The arguments as a value, or ConfigError naming the first that has no meaning."""
@@ -94,8 +98,16 @@ def checked_ring_config(
         orderings=_orderings(orderings, names),
         order=parse_order(order),
         memory_limit=held_limit(memory_limit, order),
+        shed=_shed(shed),
+        seed=seed,
         test_seeds=test_seeds,
     )
+
+
+def _shed(value: object) -> Shed | None:
+    if value is not None and not isinstance(value, Shed):
+        raise ConfigError(f"shed={value!r}: expected wm.Shed(...) or None")
+    return value
 
 
 def _streams(value: object) -> tuple[Stream, ...]:

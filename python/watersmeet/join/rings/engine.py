@@ -19,7 +19,8 @@ from watersmeet.join.columns.schema import StreamSchema
 from watersmeet.join.rings.checks import RingChecks
 from watersmeet.join.rings.config import RingConfig
 from watersmeet.join.rings.load import LoadGauge
-from watersmeet.join.rings.plan import RingPlan, make_checks, make_ring_plan, new_ring_core
+from watersmeet.join.rings.plan import RingPlan, make_checks, make_ring_plan, new_ring_core, spans_of
+from watersmeet.join.rings.shedding import RingShedding, check_ring_shed, shed_orderings
 from watersmeet.join.timing.arrival import ArrivalState
 from watersmeet.join.timing.kept import KeptRows
 from watersmeet.join.timing.ordered import OrderedResults, starts_synchronised
@@ -44,12 +45,14 @@ class _Ready:
     stores: list[PayloadStore]
     checks: RingChecks
     held: OrderedResults | None
+    shedding: RingShedding | None
 
 
 class RingEngine(SeveralStreams):
     """The state of one ring join."""
 
     def __init__(self, config: RingConfig, clock: Clock | None = None) -> None:
+        check_ring_shed(config)
         self.config = config
         count = len(config.streams)
         self.sources = Sources(config.streams)
@@ -60,8 +63,11 @@ class RingEngine(SeveralStreams):
         self.gauge = LoadGauge(config.slices) if config.auto else None
         self.ready: _Ready | None = None
         self.is_synchronised = starts_synchronised(config.order)
-        start = OrderingState.start(count)
-        self.orderings = start if config.orderings is None else OrderingState(config.orderings)
+        self.orderings = OrderingState.start(count)
+        if config.shed is not None:
+            self.orderings = OrderingState(shed_orderings(config))
+        elif config.orderings is not None:
+            self.orderings = OrderingState(config.orderings)
         self.asking: set[int] = set()  # threads that are inside a check
         self._counted: dict[tuple[int, int], tuple[int, int]] = {}
         self.pace = Pace(
@@ -176,7 +182,11 @@ class RingEngine(SeveralStreams):
         core.set_synchronised(self.is_synchronised)
         intakes = [Intake(schema, plan.handovers(stream)) for stream, schema in enumerate(schemas)]
         held = None if self.config.order is None else OrderedResults(len(schemas))
-        return _Ready(plan, core, intakes, stores, checks, held)
+        shedding = None
+        if self.config.shed is not None:
+            shedding = RingShedding(self.config, plan.unit_ns, spans_of(self.config, plan))
+            shedding.prepare(core, list(self.kept.expired))
+        return _Ready(plan, core, intakes, stores, checks, held, shedding)
 
     def restore_rows(self, stream: int, kept: pa.Table, state: dict[str, Any]) -> None:
         """Put back the rows of a snapshot; after prepare_restored()."""
@@ -192,9 +202,11 @@ class RingEngine(SeveralStreams):
         batch = as_batch(kept, about=schema.about)
         ready.core.restore(stream, ready.intakes[stream].core_batch(batch), **state)
 
-    def prepare_restored(self, held: bytes) -> None:
+    def prepare_restored(self, held: bytes, shedding: bytes) -> None:
         """Make an empty core for the schemas that a snapshot has, with the results that were held."""
         self.ready = self._prepared()
+        if self.ready.shedding is not None:
+            self.ready.shedding.load(self.ready.core, shedding)
         if self.ready.held is not None:
             self.ready.held.load(held)
 
@@ -212,7 +224,7 @@ class RingEngine(SeveralStreams):
             for each in batches:
                 ready.stores[each.stream].append(each.batch)
                 appended.append(ready.stores[each.stream])
-            found = self._measured(lambda: ready.core.take(given, promises, check))
+            found = self._measured(lambda: self._take(ready, given, promises, check))
         except BaseException:
             for store in appended:
                 store.rollback()
@@ -225,6 +237,16 @@ class RingEngine(SeveralStreams):
         if ready.held is None:
             return found
         return ready.held.passed(found[:-1], found[-1], ready.core.low())
+
+    def _take(self, ready: _Ready, given: list[Any], promises: Any, check: Any) -> Any:
+        shedding = ready.shedding
+        if shedding is None:
+            return ready.core.take(given, promises, check)
+
+        def control(counted: Any) -> None:
+            shedding.control(ready.core, counted)
+
+        return shedding.controlling(lambda: ready.core.take(given, promises, check, control))
 
     def _measured(self, call: Callable[[], tuple[Rows, ...]]) -> tuple[Rows, ...]:
         """Make a call of the core, and have as many slices afterwards as its load asks for."""
@@ -252,7 +274,7 @@ class RingEngine(SeveralStreams):
         out = pa.Table.from_arrays(columns, names=names)
         for stream, store in enumerate(ready.stores):
             store.drop_before(self.first_needed(stream))
-        if self.config.orderings is None:
+        if self.config.orderings is None and ready.shedding is None:
             self._adapt(ready)
         return out
 

@@ -17,7 +17,7 @@ from watersmeet.join.rings.checks import RingCheck
 from watersmeet.join.rings.config import PairTest, RingConfig
 from watersmeet.vocabulary import Band, Compiled, Distance, Equal, Predicate, Where
 
-__all__ = ["RingPlan", "make_checks", "make_ring_plan", "new_ring_core"]
+__all__ = ["RingPlan", "make_checks", "make_ring_plan", "new_ring_core", "spans_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,8 @@ def make_checks(config: RingConfig, plan: RingPlan) -> list[RingCheck]:
 def new_ring_core(config: RingConfig, plan: RingPlan, checks: list[list[int]], *, slices: int) -> Any:
     """A fresh core for this plan."""
     streams = []
-    for stream, multiplier in zip(config.streams, plan.multipliers, strict=True):
+    spans = spans_of(config, plan)
+    for stream, multiplier, span in zip(config.streams, plan.multipliers, spans, strict=True):
         window = stream.window
         assert window is not None  # the configuration was checked
         streams.append(
@@ -109,7 +110,7 @@ def new_ring_core(config: RingConfig, plan: RingPlan, checks: list[list[int]], *
                 time_column=stream.time,
                 time_multiplier=multiplier,
                 window_rows=window.rows,
-                span=0 if window.is_rows else _span(window.amount, plan.unit_ns, config.edge),
+                span=span,
             )
         )
     schedule_seed, delay_seed = config.test_seeds
@@ -125,6 +126,12 @@ def new_ring_core(config: RingConfig, plan: RingPlan, checks: list[list[int]], *
         schedule_seed=schedule_seed,
         delay_seed=delay_seed,
     )
+
+
+def spans_of(config: RingConfig, plan: RingPlan) -> list[int]:
+    """The windows of time in the core's unit; 0 for those that count rows."""
+    windows = [stream.window for stream in config.streams if stream.window is not None]
+    return [0 if w.is_rows else _span(w.amount, plan.unit_ns, config.edge) for w in windows]
 
 
 def _span(amount_ns: int, unit_ns: int, edge: str) -> int:

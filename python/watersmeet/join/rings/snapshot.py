@@ -7,7 +7,7 @@ whose lengths it names, Arrow IPC streams: each stream's schema, its live rows, 
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from watersmeet.join.columns.late import LateRows
 from watersmeet.join.columns.schema import StreamSchema
 from watersmeet.join.rings.config import PairTest, RingConfig, checked_ring_config
 from watersmeet.join.rings.engine import RingEngine
+from watersmeet.join.shedding.state import plain_shed, shed_from_plain
 from watersmeet.join.timing.pace import Clock
 from watersmeet.join.timing.sources import Ready
 from watersmeet.join.two_way.configuration_json import (
@@ -55,12 +56,15 @@ def ring_snapshot(engine: RingEngine) -> bytes:
         "states": None if ready is None else [ready.core.state(stream) for stream in range(count)],
         "kept": [[each.stream, each.came.tolist()] for each in kept],
         "expired": engine.kept.expired,
+        "shed": None if engine.config.shed is None else plain_shed(engine.config.shed),
+        "seed": engine.config.seed,
     }
     sections = [b"" if s is None else s.schema.serialize().to_pybytes() for s in engine.schemas]
     sections += [b""] * count if ready is None else [_table(store.kept()) for store in ready.stores]
     sections += [b"" if batch is None else _rows(batch) for batch in sources.waiting()]
     sections += [_table(table) if table.num_rows else b"" for table in late]
     sections.append(b"" if ready is None or ready.held is None else ready.held.snapshot())
+    sections.append(b"" if ready is None or ready.shedding is None else ready.shedding.snapshot(ready.core))
     sections += [_rows(each.batch) for each in kept]
     header["sections"] = [len(section) for section in sections]
     text = json.dumps(header, sort_keys=True, separators=(",", ":")).encode()
@@ -76,6 +80,8 @@ def ring_restored(blob: Any, on: object, clock: Clock | None = None) -> RingEngi
     try:
         header, sections = _opened(body)
         config = _config(header["config"], on)
+        shed = None if header["shed"] is None else shed_from_plain(header["shed"])
+        config = replace(config, shed=shed, seed=header["seed"])
     except ConfigError:
         raise
     except (WatersmeetError, pa.ArrowException, ValueError, LookupError, TypeError, AttributeError) as error:
@@ -99,7 +105,7 @@ def _engine(
     engine.pace.resume(header["pace"])
     groups = [sections[at * count : (at + 1) * count] for at in range(4)]
     schemas, tables, waiting, late = groups
-    held, *kept = sections[4 * count :]
+    held, shedding, *kept = sections[4 * count :]
     for stream, section in enumerate(schemas):
         if section:
             schema = pa.ipc.read_schema(pa.py_buffer(section))
@@ -116,7 +122,7 @@ def _engine(
         )
     )
     if header["states"] is not None:
-        engine.prepare_restored(held)
+        engine.prepare_restored(held, shedding)
         for stream, (state, section) in enumerate(zip(header["states"], tables, strict=True)):
             engine.restore_rows(stream, _opened_table(section), state)
     return engine

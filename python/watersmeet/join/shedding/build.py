@@ -25,7 +25,7 @@ from watersmeet.join.two_way.config import JoinConfig
 from watersmeet.join.two_way.split import Split
 from watersmeet.vocabulary import Comparisons, Shed
 
-__all__ = ["new_shedding_core", "shedding_extra"]
+__all__ = ["new_shedding_core", "policy_for", "shedding_extra"]
 
 
 def new_shedding_core(
@@ -68,7 +68,7 @@ def new_shedding_core(
     )
     return SheddingCore(
         native,
-        _policy(
+        policy_for(
             shed,
             policy,
             layout,
@@ -83,9 +83,10 @@ def new_shedding_core(
     )
 
 
-def _policy(
-    shed: Shed, policy: str, layout: Layout, *, capacity: float | None, score_cost: float
+def policy_for(
+    shed: Shed, policy: str, layout: Layout, *, capacity: float | None, score_cost: float = 1.0
 ) -> SheddingPolicy:
+    """The policy of this name, for a server of that capacity; None: as fast as it turns out to be."""
     geometry = layout.geometry
     # Demand varies from second to second: an input buffer that is partly full leaves no time unused.
     target_s = 0.3 * shed.input_buffer.amount * 1e-9
@@ -102,7 +103,10 @@ def _policy(
         return AutoPolicy(*both, score_units=score_cost * max(geometry.cells))
     if policy == "random-drop":
         return DropPolicy(geometry, pace)
-    rule = GedikRule(geometry.windows_s, geometry.basic_windows_s, adapt=shed.adapt, sampling=shed.sampling)
+    (first_s, second_s), (first_cell_s, second_cell_s) = geometry.windows_s, geometry.basic_windows_s
+    rule = GedikRule(
+        (first_s, second_s), (first_cell_s, second_cell_s), adapt=shed.adapt, sampling=shed.sampling
+    )
     return PublishedPolicy(
         geometry,
         rule,

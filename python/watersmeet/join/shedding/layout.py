@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -14,7 +15,15 @@ from watersmeet.join.two_way.config import JoinConfig
 from watersmeet.vocabulary import Compiled, PerBatch, Predicate, Shed
 from watersmeet.vocabulary.predicate import Band, Distance
 
-__all__ = ["Layout", "check_shed", "chosen_policy", "layout_of", "type_codes"]
+__all__ = [
+    "Layout",
+    "check_shed",
+    "chosen_policy",
+    "cut_windows",
+    "layout_of",
+    "paced_layout",
+    "type_codes",
+]
 
 _CELLS: Final = 20  # of the longer window, where no basic window is given, and of one that counts rows
 _MOST_CELLS: Final = 4096
@@ -26,7 +35,7 @@ class Layout:
     """Cells span ticks, the join's own unit of time, or rows where a window counts rows."""
 
     geometry: Geometry
-    cell_spans: tuple[int, int]
+    cell_spans: tuple[int, ...]
     seconds_per_tick: float
     control_period_s: float
     rate_steps: int
@@ -71,10 +80,7 @@ def layout_of(
         for age, count in zip((max(0, upper), max(0, -lower)), counts, strict=True)
     ]
     basic = config.basic_window
-    longest = max((age for age, count in zip(ages, counts, strict=True) if count is None), default=0)
-    ticks = max(1, -(-longest // _CELLS) if basic is None else basic.amount // unit_ns)
-    spans = [ticks if count is None else max(1, -(-count // _CELLS)) for count in counts]
-    cells = [1 + -(-age // span) for age, span in zip(ages, spans, strict=True)]
+    spans, cells = cut_windows(ages, counts, None if basic is None else basic.amount // unit_ns)
     if max(cells) > _MOST_CELLS:
         raise ConfigError(
             f"basic_window={basic}: gives {max(cells)} basic windows; with shed= at most {_MOST_CELLS}"
@@ -87,12 +93,29 @@ def layout_of(
         types=1 if shed.utility is None else len(shed.utility) + 1,
         counts_rows=any(count is not None for count in counts),
     )
-    cell_spans = (spans[0], spans[1])
+    return paced_layout(geometry, spans, tick_s, shed, policy)
+
+
+def cut_windows(
+    ages: Sequence[int], counts: Sequence[int | None], ticks: int | None = None
+) -> tuple[list[int], list[int]]:
+    """Spans and numbers of cells: `ages` of the oldest rows in each window, in ticks or rows; `counts` where
+    windows count rows. `ticks` of a cell of time; None: a share of the longest window.
+    """
+    longest = max((age for age, count in zip(ages, counts, strict=True) if count is None), default=0)
+    span = max(1, -(-longest // _CELLS) if ticks is None else ticks)
+    spans = [span if count is None else max(1, -(-count // _CELLS)) for count in counts]
+    return spans, [1 + -(-age // span) for age, span in zip(ages, spans, strict=True)]
+
+
+def paced_layout(geometry: Geometry, spans: Sequence[int], tick_s: float, shed: Shed, policy: str) -> Layout:
+    """The layout with the periods at which the policy decides."""
     rate_ns, time_ns = shed.rate_period.amount, shed.time_period.amount
     if policy == "gedik":
         step_ns = math.gcd(rate_ns, time_ns)
-        return Layout(geometry, cell_spans, tick_s, step_ns * 1e-9, rate_ns // step_ns, time_ns // step_ns)
-    return Layout(geometry, cell_spans, tick_s, min(_FINEST_PERIOD_S, rate_ns * 1e-9), 1, 1)
+        steps = (rate_ns // step_ns, time_ns // step_ns)
+        return Layout(geometry, tuple(spans), tick_s, step_ns * 1e-9, *steps)
+    return Layout(geometry, tuple(spans), tick_s, min(_FINEST_PERIOD_S, rate_ns * 1e-9), 1, 1)
 
 
 def type_codes(shed: Shed, column: Any) -> Any:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from watersmeet.control import CellCounts, WindowPlan, WindowStatistics
 
-__all__ = ["NativePlan", "Period", "native_plans", "period_of"]
+__all__ = ["NativePlan", "Period", "native_plans", "period_of", "window_of"]
 
 Array: TypeAlias = npt.NDArray[np.float64]
 # order of cells, fraction by type, share of samples, share of rows kept, least score
@@ -32,14 +32,15 @@ class Period:
     units: float
     score_units: float
     planned_units: float
-    windows: tuple[WindowStatistics, WindowStatistics]  # due per second
-    directions: tuple[Mapping[str, Any], Mapping[str, Any]]
+    windows: tuple[WindowStatistics, ...]  # due per second
+    directions: tuple[Mapping[str, Any], ...]
     comparison_cost: float = 1.0  # in units
+    worth: tuple[float, ...] | None = None  # of a match in each window; None: all alike
 
     @property
     def due_pairs_per_s(self) -> float:
         """Pairs per second that the full answer asks to be decided."""
-        return float(self.windows[0].due.sum() + self.windows[1].due.sum())
+        return float(sum(window.due.sum() for window in self.windows))
 
     @property
     def units_per_pair(self) -> float:
@@ -73,7 +74,7 @@ class Period:
     def largest_window_rows(self) -> float:
         """Rows in the larger window, as its probes saw it."""
         rows = [float(np.sum(one["due"])) / float(max(1, one["probes"])) for one in self.directions]
-        return max(1.0, rows[0], rows[1])
+        return max(1.0, *rows)
 
 
 def period_of(
@@ -94,13 +95,15 @@ def period_of(
         units=float(counted["units"]),
         score_units=float(counted["score_units"]),
         planned_units=float(counted["planned_units"]),
-        windows=(_window(second, types, elapsed_s), _window(first, types, elapsed_s)),
+        windows=(window_of(second, types, elapsed_s), window_of(first, types, elapsed_s)),
         directions=(first, second),
         comparison_cost=comparison_cost,
     )
 
 
-def _window(direction: Mapping[str, Any], types: int, elapsed_s: float) -> WindowStatistics:
+def window_of(direction: Mapping[str, Any], types: int, elapsed_s: float) -> WindowStatistics:
+    """What the rows that probed a window counted, as statistics of that window."""
+
     def table(name: str) -> Array:
         return np.asarray(direction[name], dtype=np.float64).reshape(types, -1)
 
@@ -112,21 +115,16 @@ def _window(direction: Mapping[str, Any], types: int, elapsed_s: float) -> Windo
 
 
 def native_plans(
-    plans: tuple[WindowPlan, WindowPlan],
+    plans: tuple[WindowPlan, ...],
     *,
     types: int,
     keep: float = 1.0,
     threshold: float = -1.0,
-    sample_share: float | None = None,
 ) -> tuple[NativePlan, NativePlan]:
-    """Plans by window as the core takes them, by direction; a negative threshold means no scores.
-
-    `sample_share` replaces that of the plans.
-    """
+    """Plans by window as the core takes them, by direction; a negative threshold means no scores."""
 
     def native(plan: WindowPlan) -> NativePlan:
         fractions = list(plan.fractions) if len(plan.fractions) == types else [plan.fraction] * types
-        samples = plan.full_probe_share if sample_share is None else sample_share
-        return list(plan.order), fractions, samples, keep, threshold
+        return list(plan.order), fractions, plan.full_probe_share, keep, threshold
 
     return native(plans[1]), native(plans[0])

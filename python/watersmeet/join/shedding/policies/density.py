@@ -14,6 +14,7 @@ from watersmeet.control import (
     CellCounts,
     DensityRule,
     DensityState,
+    WindowPlan,
     WindowStatistics,
     adapt_density,
     expected_utilities,
@@ -53,6 +54,10 @@ class DensityPolicy:
 
     def step(self, period: Period) -> Plans:
         """Learn from every comparison; fill the knapsack."""
+        return native_plans(self.plan(period), types=self._geometry.types)
+
+    def plan(self, period: Period) -> tuple[WindowPlan, ...]:
+        """The same, for any number of windows."""
         state = self.state
         assert isinstance(state.learnt, DensityState)
         due = period.due_pairs_per_s
@@ -65,25 +70,23 @@ class DensityPolicy:
             budget_per_s=backlog.budget_share * due,
             period_s=period.elapsed_s,
             rule=self._paced_rule(backlog.budget_share),
+            worth=period.worth,
         )
         self.state = PolicyState(backlog, learnt, steps=state.steps + 1)
-        return native_plans(plans, types=self._geometry.types)
+        return plans
 
     def _paced_rule(self, budget_share: float) -> DensityRule:
         """Where hardly anything can be compared, exploring costs the best cells: half as much of it then."""
         plenty = min(1.0, budget_share / _PLENTY_SHARE)
         return replace(self._rule, exploration=self._rule.exploration * (0.4 + 0.6 * plenty))
 
-    def _valued(self, period: Period) -> tuple[WindowStatistics, WindowStatistics]:
+    def _valued(self, period: Period) -> tuple[WindowStatistics, ...]:
         """Matches weighed by what results with rows of the type are worth."""
         if self._worth is None:
             return period.windows
         frequencies = (type_frequencies(period.windows[1]), type_frequencies(period.windows[0]))
         worths = expected_utilities(self._worth.values, frequencies, combine=self._worth.combine)
-        first, second = (
-            _weighed(window, worth) for window, worth in zip(period.windows, worths, strict=True)
-        )
-        return first, second
+        return tuple(_weighed(window, worth) for window, worth in zip(period.windows, worths, strict=True))
 
 
 def _weighed(window: WindowStatistics, worth: Sequence[float]) -> WindowStatistics:

@@ -36,16 +36,15 @@ class Geometry:
     A window that counts rows has no length in seconds; there the comparisons that it asks for stand in.
     """
 
-    windows_s: tuple[float, float]
-    basic_windows_s: tuple[float, float]
-    cells: tuple[int, int]
+    windows_s: tuple[float, ...]
+    basic_windows_s: tuple[float, ...]
+    cells: tuple[int, ...]
     types: int = 1
     counts_rows: bool = False
 
-    def everything(self) -> tuple[WindowPlan, WindowPlan]:
+    def everything(self) -> tuple[WindowPlan, ...]:
         """The plans that visit all."""
-        first, second = (WindowPlan(tuple(range(cells)), (1.0,) * self.types) for cells in self.cells)
-        return first, second
+        return tuple(WindowPlan(tuple(range(cells)), (1.0,) * self.types) for cells in self.cells)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from watersmeet.control import (
     RateRule,
     RateStatistics,
     TypeWorth,
+    WindowPlan,
     adapt_fraction,
     expected_utilities,
     learn_time_correlation,
@@ -63,9 +64,14 @@ class PublishedPolicy:
         self._worth = worth
         first, second = (CellCounts.nothing(cells, types=geometry.types) for cells in geometry.cells)
         self._nothing = (first, second)
-        self.state = PolicyState(BacklogState(), GedikState.unknown(geometry.cells), self._nothing)
+        cells = (geometry.cells[0], geometry.cells[1])
+        self.state = PolicyState(BacklogState(), GedikState.unknown(cells), self._nothing)
 
     def step(self, period: Period) -> Plans:
+        """Gather and plan."""
+        return native_plans(self.plan(period), types=self._geometry.types)
+
+    def plan(self, period: Period) -> tuple[WindowPlan, ...]:
         """Gather; every time_period learn, every rate_period set the fraction."""
         state = self.state
         assert isinstance(state.learnt, GedikState)
@@ -84,8 +90,9 @@ class PublishedPolicy:
         self.state = PolicyState(backlog, learnt, sampled, steps)
         rule = self._sized(self._rule, period)
         plans = plan_probes(learnt, backlog.fraction, rule, worth=self._type_worth(learnt, period))
-        samples = None if self._learns else _SAMPLING * backlog.fraction
-        return native_plans(plans, types=self._geometry.types, sample_share=samples)
+        if self._learns:
+            return plans
+        return tuple(replace(plan, full_probe_share=_SAMPLING * backlog.fraction) for plan in plans)
 
     def _sized(self, rule: GedikRule, period: Period) -> GedikRule:
         """The rule with windows measured in comparisons, where they cannot be in seconds."""
