@@ -65,7 +65,7 @@ class RingMetrics:
     blocked_for_s: float = field(default=0.0, compare=False)
     response: ResponseTimes = field(default_factory=ResponseTimes)
     decisions: tuple[ChoiceMade, ...] = ()
-    recall: Estimate = Estimate.exactly(1.0)
+    recall: Estimate = field(default_factory=lambda: Estimate.exactly(1.0))
     directions: tuple[ShedDirection, ...] = ()
 
     @property
@@ -111,8 +111,8 @@ class RingJoin:
                  rows are processed as they come, and results held for their order; wm.AdaptiveOrder():
                  whichever of the two answers sooner
     memory_limit with AdaptiveOrder: bytes that held results may take before Sync-Filter takes over
-    shed         wm.Shed(...): compare less than all, by age, to keep to a budget; None: exact. Policies "auto"
-                 and "density", with two streams "gedik"; budgets comparisons(n), which counts pairs, and "cpu"
+    shed         wm.Shed(...): compare less than all, by age, to keep to a budget; None: exact. Policies
+                 "auto" and "density", with two streams "gedik"; budgets comparisons(n), in pairs, and "cpu"
     seed         of the chance by which shedding looks at a sample of what it leaves out
     clock        seconds by which streams are idle and responses counted, such as time.monotonic; None: the
                  arrival times of push(at=), or else the newest timestamp seen
