@@ -73,6 +73,7 @@ def _shedding(engine: RingEngine) -> list[str]:
         lines.append(
             f"rows of {each.own} in the window of {each.other}: {each.fraction:.1%} of it now, cells {cells}"
             f"{', ...' if len(each.order) > _SHOWN_CELLS else ''} first (0 is the newest), of what is left"
-            f" out {each.sample_share:.2%} by chance; so far {each.compared:,} of {each.due:,} pairs ({made:.1%})"
+            f" out {each.sample_share:.2%} by chance;"
+            f" so far {each.compared:,} of {each.due:,} pairs ({made:.1%})"
         )
     return lines
