@@ -40,7 +40,7 @@ def session(folder: Path, *, memory: str) -> Any:
 def timed(
     spark: Any, frame: Any, base: Path, *, provider: str, at_most_s: float | None = None
 ) -> tuple[dict[str, Any], Any]:
-    """Run a query over everything, or until its time is up: what the micro-batches that ended took and gave."""
+    """Run a query over everything, or until its time is up: what the ended micro-batches took and gave."""
     spark.conf.set("spark.sql.streaming.stateStore.providerClass", provider)
     query = (
         frame.writeStream.format("parquet")

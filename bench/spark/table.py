@@ -12,10 +12,8 @@ SKIP = 1  # micro-batches before times count
 
 def print_table(stored: dict[str, dict[str, Any]]) -> None:
     """Everything that was measured, with the targets."""
-    for case, target in (
-        ("equal", "4 x native-hdfs, 10 x native-rocksdb"),
-        ("overlap", "20 x the best native"),
-    ):
+    targets = {"equal": "4 x native-hdfs, 10 x native-rocksdb", "overlap": "20 x the best native"}
+    for case, target in targets.items():
         if case in stored:
             print(f"\n{case} (target: {target})")
             _print_race(stored[case])
@@ -48,24 +46,20 @@ def _speed(result: dict[str, Any], ended: int) -> int:
 
 
 def _print_overhead(result: dict[str, Any]) -> None:
-    print(
-        "\noverhead: milliseconds of a micro-batch of 20 rows, median (least) (target: 150 over the empty query)"
-    )
+    print("\noverhead (target: +150): milliseconds of a micro-batch of 20 rows, median (least)")
     for name, batches in result["batch_ms"].items():
         over = {
             base: statistics.median(batches) - statistics.median(result["batch_ms"][base])
             for base in ("empty", "event time")
         }
         print(
-            f"  {name:16}{statistics.median(batches):>6.0f} ({min(batches)})   over the empty query {over['empty']:+.0f},"
-            f" over one with a watermark {over['event time']:+.0f}"
+            f"  {name:16}{statistics.median(batches):>6.0f} ({min(batches)})   over the empty"
+            f" query {over['empty']:+.0f}, over one with a watermark {over['event time']:+.0f}"
         )
 
 
 def _print_burst(peers: dict[str, Any]) -> None:
-    print(
-        "\nburst: 5 x the rows from the fifth micro-batch on (target: below the bound within two micro-batches)"
-    )
+    print("\nburst (target: within the bound after two): 5 x the rows from the fifth micro-batch on")
     for name, result in peers.items():
         print(f"  {name:10} join seconds {result['join_s']}\n{'':13}recall {result['recall']}")
     if len(peers) == 2:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -110,8 +111,11 @@ def test_budget_may_come_go_and_change_while_a_checkpoint_lives() -> None:
 
 
 def test_recall_estimate_holds_the_truth() -> None:
-    asked = request(LEFT, RIGHT, on=FAMILIES["overlap"], shed=wm.Shed(budget=wm.comparisons(3_000)))
-    query = run(asked, batches=12)
+    asked = request(LEFT, RIGHT, on=FAMILIES["overlap"], shed=PLENTY)
+    run(asked, batches=12)
+    units = sum(live.units() for live in bucket._cache.values())
+    a_third = wm.comparisons(units / 3 / 60)  # of what the full answer takes, per second of stream time
+    query = run(replace(asked, shed=wm.Shed(budget=a_third)), batches=12)
     truth = pairs(query.answer()).total() / pairs(expected(LEFT, RIGHT, asked)).total()
     last = [query.reports[-1][label] for label in asked.labels]
     found, missed, variance = (
@@ -176,52 +180,63 @@ def longest_s(report: dict[int, dict[str, float]]) -> float:
     return max(counts["join_us"] for counts in report.values()) * 1e-6
 
 
+def joined(asked: Any, lefts: list[pa.Table], rights: list[pa.Table]) -> Query:
+    query = Query(asked, delay=0)
+    bucket.forget()
+    for left, right in zip(lefts, rights, strict=True):
+        query.batch(left, right)
+    return query
+
+
+BOUND_S = 2.0
+
+
 @pytest.mark.parametrize("by", ["one", "slice"])
-def test_batch_of_five_times_the_rows_is_back_within_its_bound_in_two_batches(cost: Cost, by: Any) -> None:
-    rows = [200] * 6 + [1000] * 6
+@pytest.mark.parametrize("on", [wm.overlap("tags", at_least=3), wm.band("price", within=0.002)])
+def test_batch_of_five_times_the_rows_is_back_within_its_bound_in_two_batches(
+    cost: Cost, on: Any, by: Any
+) -> None:
+    rows = [200] * 5 + [1000] * 5
     lefts, rights = burst(41, rows), burst(42, rows)
-
-    def joined(shed: wm.Shed) -> Query:
-        asked = request(
-            lefts[0],
-            rights[0],
-            on=wm.band("price", within=0.01),
-            by=by,
-            labels=(0,) if by == "one" else (0, 1),
-            lower=-2 * SECOND,
-            upper=2 * SECOND,
-            width=2 * SECOND,
-            shed=shed,
-        )
-        query = Query(asked, delay=0)
-        bucket.forget()
-        for left, right in zip(lefts, rights, strict=True):
-            query.batch(left, right)
-        return query
-
-    exact = joined(PLENTY)
+    asked = request(
+        lefts[0],
+        rights[0],
+        on=on,
+        by=by,
+        labels=(0,) if by == "one" else (0, 1),
+        lower=-2 * SECOND,
+        upper=2 * SECOND,
+        width=2 * SECOND,
+        shed=PLENTY,
+    )
+    exact = joined(asked, lefts, rights)
     full = pairs(exact.answer())
-    usual_s, much_s = (max(map(longest_s, exact.reports[part])) for part in (slice(2, 6), slice(8, 12)))
-    bound_s = 2 * usual_s
-    assert much_s > 2 * bound_s
-    query = joined(wm.Shed(budget=wm.per_batch(bound_s)))
+    assert full == pairs(expected(pa.concat_tables(lefts), pa.concat_tables(rights), asked))
+    # On a machine where a usual batch takes half the bound, one of the storm would take far more than it.
+    usual_s, storm_s = max(map(longest_s, exact.reports[2:5])), min(map(longest_s, exact.reports[7:]))
+    slower = 0.5 * BOUND_S / usual_s
+    assert storm_s * slower > 1.5 * BOUND_S
+    cost.row_s, cost.unit_s = cost.row_s * slower, cost.unit_s * slower
+
+    bounded = replace(asked, shed=wm.Shed(budget=wm.per_batch("2s")))
+    query = joined(bounded, lefts, rights)
     took = [longest_s(report) for report in query.reports]
-    assert max(took[8:]) <= bound_s
-    assert max(took[6:8]) <= 1.5 * bound_s
+    assert max(took[2:]) <= BOUND_S  # at once: a storm is joined in stretches, each with what is left
     sheds = [sum(counts["shed"] for counts in report.values()) for report in query.reports]
-    assert sheds[2:6] == [0] * 4
-    assert all(count > 0 for count in sheds[7:])
+    assert sheds[2:5] == [0] * 3
+    assert all(count > 0 for count in sheds[5:])
     found = pairs(query.answer())
     assert not found - full
     last = list(query.reports[-1].values())
-    estimate = recall_of(
+    recall = recall_of(
         found=sum(counts["found"] for counts in last),
         missed=sum(counts["missed"] for counts in last),
         variance=sum(counts["missed_variance"] for counts in last),
     )
     truth = found.total() / full.total()
     assert truth < 0.9
-    assert abs(estimate.value - truth) < 0.15
+    assert abs(recall.value - truth) < 0.1
+    print(f"{on} {by}: {[round(s, 2) for s in took]} recall {recall} truth {truth:.3f}")
 
 
 def test_slower_machine_sheds_more_from_the_next_batch_on(cost: Cost) -> None:

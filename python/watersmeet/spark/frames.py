@@ -1,8 +1,8 @@
 """Arrow arrays as a pandas frame, for Spark's stateful operator, which takes nothing else from Python.
 
 Spark turns every column of such a frame into Arrow, and nested values one by one, in a Python function that
-it hands to Series.apply. Here the values are Arrow already, of the type that Spark is about to make, so apply()
-leaves them alone. A Spark that goes another way would convert them: slowly, with the same result.
+it hands to Series.apply. Here the values are Arrow already, of the type that Spark is about to make, so that
+apply() leaves them alone. A Spark that goes another way would convert them: slowly, with the same result.
 """
 
 from __future__ import annotations

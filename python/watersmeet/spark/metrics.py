@@ -68,9 +68,8 @@ def metrics(query: StreamingQuery, name: str = "join") -> JoinMetrics:
     total |= {gauge: sum(bucket[gauge] for bucket in buckets.values()) for gauge in GAUGES}
     last = dict.fromkeys((*COUNTERS, *MEASURES), 0.0)
     if rows:
-        last = {counter: rows[-1]["total"][counter] for counter in last} | {
-            gauge: total[gauge] for gauge in GAUGES
-        }
+        last = {counter: rows[-1]["total"][counter] for counter in last}
+        last |= {gauge: total[gauge] for gauge in GAUGES}
     return JoinMetrics(
         last=last,
         total=total,
