@@ -269,6 +269,11 @@ class Join {
     Limit::trim(join_);
   }
 
+  // Rows compared one by one, in both directions; cheap enough to be asked before every push.
+  [[nodiscard]] std::uint64_t comparisons() const {
+    return join_.direction(0).work.comparisons + join_.direction(1).work.comparisons;
+  }
+
   [[nodiscard]] std::size_t bytes() const { return join_.bytes(); }
   [[nodiscard]] std::size_t waiting_bytes() const { return join_.waiting_bytes(); }
 
@@ -490,6 +495,7 @@ void bind_join(py::module_& module) {
       .def("note_thinned", &Join::note_thinned, py::arg("stream"), py::arg("rows"), py::kw_only(),
            py::arg("kept"), py::arg("first"), py::arg("last"))
       .def("trim", &Join::trim)
+      .def_property_readonly("comparisons", &Join::comparisons)
       .def_property_readonly("memory_bytes", &Join::bytes)
       .def_property_readonly("waiting_bytes", &Join::waiting_bytes)
       .def("measure_ages", &Join::measure_ages)

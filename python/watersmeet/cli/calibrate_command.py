@@ -15,7 +15,7 @@ from watersmeet.errors import ConfigError
 
 __all__ = ["calibrate"]
 
-_WIDTH = 150  # a table that is cut says nothing
+_WIDTH = 176  # a table that is cut says nothing
 
 
 @guarded

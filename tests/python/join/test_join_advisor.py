@@ -179,3 +179,24 @@ def test_a_window_that_will_grow_is_judged_by_its_size_when_full() -> None:
 )
 def test_how_full_a_window_of_ten_seconds_was(begin: float, end: float, fill: float) -> None:
     assert advisor._mean_fill(begin, end, 10.0) == pytest.approx(fill)
+
+
+def test_a_scan_that_compares_far_more_than_foreseen_is_looked_at_at_once() -> None:
+    """While large batches take turns a finds little of b; then they become small, and a meets all of it."""
+    join = wm.WindowJoin(
+        wm.Stream("a", window="1ms"), wm.Stream("b", window="3ms"), on=wm.equal("key"), output="rows"
+    )
+    adviser = join._engine.advisor
+    adviser.unit_costs = UnitCosts()
+    for turn in range(6):
+        for name, seed in (("a", 0), ("b", 100)):
+            join.push(name, evenly(60_000, start=60_000 * turn, step=1, seed=seed + turn))
+    assert adviser.index[1] == "scan"
+    for turn in range(360):
+        for name, seed in (("a", 200), ("b", 600)):
+            join.push(name, evenly(100, start=360_000 + 100 * turn, step=1, seed=seed + turn))
+        if adviser.index[1] == "hash":
+            break
+    assert adviser.index[1] == "hash"
+    assert turn < 200
+    assert [change.index for change in adviser.changes if change.stream == "b"] == ["scan", "hash"]

@@ -113,7 +113,7 @@ def held_limit(value: object, order: object) -> int | None:
         return None
     if not isinstance(order, AdaptiveOrder):
         raise ConfigError(
-            f"memory_limit={value!r}: in a join of several streams it bounds the results that wm.AdaptiveOrder"
+            f"memory_limit={value!r}: of a join of several streams it bounds the results wm.AdaptiveOrder"
             f" holds back, not the windows; expected None with order={order!r}"
         )
     return parse_bytes(value, argument="memory_limit")

@@ -3,9 +3,10 @@
 A join starts with the usual index for its predicate. As soon as its counters say something about rates,
 window sizes and matches, each window gets the structure that is cheapest by the model. They are looked at
 again every so many rows; where another structure would save more than building it costs, at two looks in a
-row, the window gets that one. Windows are judged as they will be when they are full, and the load is expected
-to last as long again as the join has run. A change is made before a push, so that a push that fails changes
-nothing, and no answer depends on it.
+row, the window gets that one. A scanned window is looked at sooner if far more is compared than foreseen,
+since a scan knows no bound but the window. Windows are judged as they will be when they are full, and the
+load is expected to last as long again as the join has run. A change is made before a push, so that a push
+that fails changes nothing, and no answer depends on it.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ _RAREST_LOOK_ROWS: Final = 1 << 20
 _LOOK_S: Final = 1e-4  # that a look takes
 _LOOK_SHARE: Final = 0.01  # of the join's time that looks may take
 _FASTEST_ROW_S: Final = 1e-8
+_SURPRISE: Final = 4.0  # times the comparisons foreseen until the next look, beyond which it comes at once
+_FEWEST_SURPRISING: Final = 100_000
 _FEWEST_PROBES: Final = 32  # in a direction, before its counters say anything
 _CHOOSABLE: Final = ("equal", "overlap", "weighted")
 
@@ -68,16 +71,20 @@ class IndexAdvisor:
         self._wanted: list[Index] | None = None  # at the last look; None before the first
         self._rows = 0
         self._next_look = _FIRST_LOOK_ROWS.get(self.kind, 0)
+        self._most_compared: float | None = None  # rows, in all; None where nothing is scanned
         self._before = Metrics()
         self._before_s = (0.0, 0.0)
         # What was last seen of lists, for windows that are scanned meanwhile and tell nothing of them.
         self._items = (1.0, 1.0)
         self._entry_shares: tuple[float, float] | None = None
 
-    def is_due(self, rows: int) -> bool:
+    def is_due(self, rows: int, core: Any) -> bool:
         """Whether to look at the counters, once so many further rows have come."""
         self._rows += rows
-        return self._active and self._rows > self._next_look
+        if not self._active:
+            return False
+        most = self._most_compared
+        return self._rows > self._next_look or (most is not None and core.comparisons > most)
 
     def consider(self, core: Any, metrics: Metrics, *, elapsed_s: tuple[float, float]) -> None:
         """Look at the counters and change what pays; `elapsed_s`: each stream's time since the first row."""
@@ -110,6 +117,21 @@ class IndexAdvisor:
         rate = sum(load.window_rate for load in loads)
         rows = _rows_worth_a_look(predicted_s / rate if rate else 0.0) if is_settled else _LOOK_EVERY_ROWS
         self._next_look = self._rows + rows
+        self._most_compared = self._bound_on_comparisons(metrics, loads, rows / rate if rate else 0.0)
+
+    def _bound_on_comparisons(
+        self, metrics: Metrics, loads: tuple[DirectionLoad, DirectionLoad], seconds: float
+    ) -> float | None:
+        """Comparisons since the join began that would be a surprise within so many seconds from now."""
+        if "scan" not in self.index:
+            return None
+        rates = [
+            load.probing_rate * load.met
+            for load, index in zip(loads, self.index, strict=True)
+            if index == "scan"
+        ]
+        so_far = sum(direction.comparisons for direction in metrics.directions)
+        return so_far + _FEWEST_SURPRISING + _SURPRISE * seconds * sum(rates)
 
     def structure(self, window: int, load: DirectionLoad) -> Structure | None:
         """What the window is kept as; of an inverted index, with the merge that the load favours."""

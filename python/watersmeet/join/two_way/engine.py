@@ -89,7 +89,7 @@ class Engine:
         """The same, giving the rows of the results alone."""
         self._refuse_if_finished("push", side)
         batch = as_batch(source, about="batch")
-        schema, is_due = self.setup.schemas[side], self.advisor.is_due(batch.num_rows)
+        schema, is_due = self.setup.schemas[side], self.advisor.is_due(batch.num_rows, self.setup.core)
         if schema is not None:
             if is_due and self.setup.is_decided:
                 self._look_at_indexes()
@@ -352,7 +352,7 @@ class Engine:
         count = batch.num_rows
         if count == 0:
             return setup.results.pairs(None)
-        if self.advisor.is_due(count):
+        if self.advisor.is_due(count, setup.core):
             self._look_at_indexes()
         core_batch = intake.core_batch(batch)
         started = self.stopwatch.start(side)
