@@ -251,7 +251,8 @@ void bind_tree_join(py::module_& module) {
       .def("process", &process, py::arg("until") = py::none(), py::arg("keep") = py::none())
       .def("commit", &commit)
       .def("roll_back", &TreeJoin::roll_back)
-      .def("set_allowances", &TreeJoin::set_allowances, py::arg("per_cycle"), py::arg("spare") = std::vector<double>{})
+      .def("set_allowances", &TreeJoin::set_allowances, py::arg("per_cycle"),
+           py::arg("spare") = std::vector<double>{})
       .def("set_cells", &set_cells, py::arg("choices"))
       .def("set_tree", &set_tree, py::arg("joins"), py::arg("keep") = py::none())
       .def("snapshot", &snapshot)

@@ -186,8 +186,8 @@ def _probes(join: wm.MultiJoin) -> int:
 
 
 def compared(plan: EnginePlan, share: float, *, results: int = 0) -> dict[str, float]:
-    """JAQPOT against every heuristic, against saturation, and against what the models said; JAQPOT is measured
-    until it has made so many results.
+    """JAQPOT against every heuristic, against saturation, and against what the models said; JAQPOT is
+    measured until it has made so many results.
     """
     everything = saturation(plan.plan())
     budget = share * everything.budget

@@ -5,8 +5,8 @@
 Half of the plans are linear, half bushy, drawn as SPEC J-Fig7 says (seed 7). Selectivities:
 
 between   .0005-.005, at 20, 40 and 60 % of saturation in turn, where the formula has JAQPOT 2.2 to 3.2 times
-          over the best heuristic of each plan. Table 3's own .01-.1 cannot be run: a linear plan at saturation
-          makes some 10^8 results a second.
+          over the best heuristic of each plan. Table 3's own .01-.1 cannot be run: a linear plan at
+          saturation makes some 10^8 results a second.
 near      .0001-.001, at 60 %: productivities near 1, for which the paper's 75-80 % of saturation output are
           meant. Here the formula itself has JAQPOT 1.7 to 1.8 times over the best heuristic of each plan.
 

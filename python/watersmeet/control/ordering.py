@@ -153,8 +153,8 @@ class AdaptiveRule:
     (SPEC H8).
 
     Departs from [Hammad]: by itself alpha is SOONER, the load from which Filter-Order's response, 1 / (1 +
-    load) of the other's (equation 7), is the shorter one by more than can be felt. The paper asks the user for
-    an improvement instead, 0.3 / 1.3 in its experiments, and forgoes everything less.
+    load) of the other's (equation 7), is the shorter one by more than can be felt. The paper asks the user
+    for an improvement instead, 0.3 / 1.3 in its experiments, and forgoes everything less.
 
     Rates are averaged over about `memory_s`, or `memory_rows` rows of the slower stream where that takes
     longer. Nothing is decided before `least_rows` rows of each stream.

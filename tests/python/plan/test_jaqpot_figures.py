@@ -3,11 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from bench.figures.claims import check, read_claims
+from bench.figures.jaqpot.engine import engine_plans, run_engine
 from bench.figures.jaqpot.plans import fig2b, per_cycle
 from bench.figures.jaqpot.points import FIGURES
 from bench.figures.jaqpot.simulate import Simulation
 
-from watersmeet.plan import Policy, allocate
+from watersmeet.plan import Policy, allocate, saturation
 
 _LONG = {"fig7e", "fig8", "fig8f", "fig8u", "fig9"}  # minutes: `watersmeet figures jaqpot` runs them
 
@@ -49,3 +50,18 @@ def test_simulation_is_a_function_of_its_seed() -> None:
         return [simulation.cycle(plan, probes).results for _ in range(20)]
 
     assert results(1) == results(1) != results(2)
+
+
+@pytest.mark.parametrize(
+    ("shape", "share", "place"), [("linear", 0.2, 8), ("bushy", 0.6, 14), ("bushy", 0.6, 19)]
+)
+def test_engine_spends_its_budget_and_makes_what_the_formula_and_it_itself_say(
+    shape: str, share: float, place: int
+) -> None:
+    """The last of these has a state that takes half a minute to fill, whatever is spent on it."""
+    plan = engine_plans(shape, count=place + 1, selectivity=(0.0001, 0.001), counted=True)[place]
+    budget = share * saturation(plan.plan()).budget
+    run = run_engine(plan, budget=budget, policy="jaqpot", seconds=60)
+    assert 0.985 <= run.spent <= 1.01
+    assert run.results_per_s >= 0.95 * plan.promised(budget)
+    assert run.results_per_s == pytest.approx(run.predicted, rel=0.05)

@@ -1,22 +1,19 @@
 """A join of several streams as bytes, and back: configuration, schemas, the core, payload, what waits, the
 control.
 
-Layout of the body, inside the frame that the core seals (version, length, checksum): the length of a JSON
-header in 8 bytes, the header, then the sections whose lengths it names. Arrow data are IPC streams. The
-same state gives the same bytes. A user's own functions are left out, and asked for again by restore().
+A user's own functions are left out, and asked for again by restore().
 """
 
 from __future__ import annotations
 
-import json
 from dataclasses import fields
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from watersmeet._core import _native
-from watersmeet.errors import ConfigError, SnapshotError, WatersmeetError
+from watersmeet.errors import ConfigError, SnapshotError
+from watersmeet.join.columns import frame
 from watersmeet.join.columns.late import LateRows
 from watersmeet.join.columns.schema import StreamSchema
 from watersmeet.join.multi.config import MultiConfig, checked_multi_config
@@ -35,18 +32,6 @@ from watersmeet.plan import parse_tree
 from watersmeet.vocabulary import And, Predicate, Stream
 
 __all__ = ["multi_restored", "multi_snapshot"]
-
-_BROKEN = (
-    WatersmeetError,
-    pa.ArrowException,
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    OSError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-)
 
 
 def multi_snapshot(engine: MultiEngine) -> bytes:
@@ -70,30 +55,28 @@ def multi_snapshot(engine: MultiEngine) -> bytes:
         "kept": [[each.stream, each.came.tolist()] for each in kept],
     }
     sections = [b"" if s is None else s.schema.serialize().to_pybytes() for s in engine.schemas]
-    sections += [_rows(batch) for batch in sources.waiting()]
+    sections += [frame.bytes_of_batch(batch) for batch in sources.waiting()]
     for late, schema in zip(sources.late, engine.schemas, strict=True):
         table = late.table(None if schema is None else schema.schema)
-        sections.append(_table(table) if table.num_rows else b"")
+        sections.append(frame.bytes_of_table(table) if table.num_rows else b"")
     if running is not None:
-        sections += [running.core.snapshot(), *(_table(store.kept()) for store in running.stores)]
+        sections += [
+            running.core.snapshot(),
+            *(frame.bytes_of_table(store.kept()) for store in running.stores),
+        ]
         sections.append(b"" if running.held is None else running.held.snapshot())
-    sections += [_rows(each.batch) for each in kept]
-    header["sections"] = [len(section) for section in sections]
-    text = json.dumps(header, sort_keys=True, separators=(",", ":")).encode()
-    return bytes(_native.seal(b"".join([len(text).to_bytes(8, "little"), text, *sections])))
+    sections += [frame.bytes_of_batch(each.batch) for each in kept]
+    return frame.sealed(header, sections)
 
 
 def multi_restored(blob: Any, on: object, clock: Clock | None = None) -> MultiEngine:
     """The join that a snapshot was taken of; SnapshotError for any other bytes."""
+    body = frame.unsealed(blob)
     try:
-        body = bytes(_native.unseal(bytes(memoryview(blob))))
-    except TypeError:
-        raise SnapshotError(f"snapshot of type {type(blob).__name__}: expected bytes") from None
-    try:
-        header, sections = _opened(body)
+        header, sections = frame.opened(body, "multi")
         plain = header["config"]
         given = plain["on"] is None
-    except _BROKEN as error:
+    except frame.BROKEN as error:
         raise SnapshotError(f"the snapshot cannot be read: {error}") from error
     if given and on is None:
         raise ConfigError(
@@ -105,7 +88,7 @@ def multi_restored(blob: Any, on: object, clock: Clock | None = None) -> MultiEn
     config = _config(plain, on) if given else None
     try:
         return _engine(config or _config(plain, None), header, sections, clock)
-    except _BROKEN as error:
+    except frame.BROKEN as error:
         raise SnapshotError(f"the snapshot cannot be read: {error}") from error
 
 
@@ -122,13 +105,17 @@ def _engine(
         if section:
             schema = pa.ipc.read_schema(pa.py_buffer(section))
             engine.schemas[place] = StreamSchema(stream, schema, needed=config.columns(place))
-    engine.sources.resume(header["sources"], [_batch(section) for section in _some(left, config)])
-    late = [LateRows(_read(section) if section else None) for section in _some(left, config)]
+    waiting = [frame.batch_of(section) for section in _some(left, config)]
+    engine.sources.resume(
+        header["sources"],
+        [frame.checked(batch, own) for batch, own in zip(waiting, engine.schemas, strict=True)],
+    )
+    late = [LateRows(frame.table_of(section) if section else None) for section in _some(left, config)]
     engine.sources.late = late
     if header["running"]:
         engine.running = _running(engine, header, left)
     for stream, came in header["kept"]:
-        batch = _batch(next(left))
+        batch = frame.checked(frame.batch_of(next(left)), engine.schemas[stream])
         if batch is None:
             raise SnapshotError("rows that wait are missing")
         engine.kept.keep((Ready(stream, batch, np.array(came, np.int64)),))
@@ -146,7 +133,7 @@ def _running(engine: MultiEngine, header: dict[str, Any], sections: Any) -> Runn
     running = Running(config, make_core_plan(config, engine.schemas), tree=tree, first=header["first"])
     running.core.load(next(sections))
     for store, section in zip(running.stores, _some(sections, config), strict=True):
-        store.refill(_read(section))
+        store.refill(frame.table_of(section))
     for counts, store in zip(running.core.statistics()["streams"], running.stores, strict=True):
         if store.first > counts["expired_rows"] or store.end != counts["rows"]:
             raise SnapshotError("the payload does not have the rows of its window")
@@ -159,20 +146,6 @@ def _running(engine: MultiEngine, header: dict[str, Any], sections: Any) -> Runn
     if running.held is not None:
         running.held.load(held)
     return running
-
-
-def _opened(body: bytes) -> tuple[dict[str, Any], list[bytes]]:
-    start = 8 + int.from_bytes(body[:8], "little")
-    header = json.loads(body[8:start])
-    if header.get("kind") != "multi":
-        raise SnapshotError("a snapshot of another kind of join")
-    sections = []
-    for length in header["sections"]:
-        sections.append(body[start : start + length])
-        start += length
-    if start != len(body):
-        raise SnapshotError(f"{len(body)} bytes, expected {start}")
-    return header, sections
 
 
 def _plain_config(config: MultiConfig) -> dict[str, Any]:
@@ -217,27 +190,3 @@ def _config(plain: dict[str, Any], on: object) -> MultiConfig:
 def _joined(leaves: list[dict[str, Any]]) -> Predicate:
     found = tuple(leaf_from_plain(leaf) for leaf in leaves)
     return found[0] if len(found) == 1 else And(found)
-
-
-def _rows(batch: pa.RecordBatch | None) -> bytes:
-    return b"" if batch is None else _table(pa.Table.from_batches([batch]))
-
-
-def _table(table: pa.Table) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table.combine_chunks())
-    return bytes(sink.getvalue())
-
-
-def _read(section: bytes) -> pa.Table:
-    table = pa.ipc.open_stream(pa.py_buffer(section)).read_all()
-    table.validate(full=True)
-    return table
-
-
-def _batch(section: bytes) -> pa.RecordBatch | None:
-    if not section:
-        return None
-    batches = _read(section).combine_chunks().to_batches()
-    return batches[0] if batches else None
