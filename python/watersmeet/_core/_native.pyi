@@ -89,6 +89,9 @@ class Join:
     def trim(self) -> None:
         ...
     @property
+    def comparisons(self) -> int:
+        ...
+    @property
     def memory_bytes(self) -> int:
         ...
     @property
