@@ -192,11 +192,11 @@ def test_a_scan_that_compares_far_more_than_foreseen_is_looked_at_at_once() -> N
         for name, seed in (("a", 0), ("b", 100)):
             join.push(name, evenly(60_000, start=60_000 * turn, step=1, seed=seed + turn))
     assert adviser.index[1] == "scan"
-    for turn in range(360):
+    for turn in range(600):
         for name, seed in (("a", 200), ("b", 600)):
             join.push(name, evenly(100, start=360_000 + 100 * turn, step=1, seed=seed + turn))
         if adviser.index[1] == "hash":
             break
     assert adviser.index[1] == "hash"
-    assert turn < 200
+    assert adviser._rows < 850_000, "by the rows alone, the next look would come after a million"
     assert [change.index for change in adviser.changes if change.stream == "b"] == ["scan", "hash"]

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import watersmeet as wm
+from watersmeet.join.memory import keeper
 from watersmeet.testing import gedik_streams
 
 LIMIT = 1 << 19
@@ -273,3 +274,25 @@ def test_rows_at_an_age_that_never_matches_are_given_up_first() -> None:
     kept = [stream.window_rows / 100 for stream in join.metrics.streams]
     assert min(kept) > 1.5, "rows of either stream are kept while they match"
     assert join.metrics.recall.value > 0.95
+
+
+def test_regulation_thins_the_faster_stream_beyond_what_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """[Kang] 4.2: where rows must be dropped at all, both streams share what is let in."""
+
+    def kept() -> tuple[float, float]:
+        join = _join(memory_limit="1MiB", output="rows", window="2s")
+        rows = {"a": 5_000, "b": 20_000}
+        for second in range(4):
+            for name, count in rows.items():
+                ts = second * 1_000_000 + np.arange(count) * (1_000_000 // count)
+                join.push(name, pa.table({"ts": ts, "k": np.arange(count) % 5_000}))
+                assert join.metrics.memory_bytes <= 1 << 20
+        shares = [1.0 - stream.dropped_rows / stream.rows for stream in join.metrics.streams]
+        return shares[0], shares[1]
+
+    slow, fast = kept()
+    monkeypatch.setattr(keeper, "regulate", lambda rates, *_, **__: rates)
+    slow_alone, fast_alone = kept()
+    assert fast < 0.8 * fast_alone
+    assert slow == pytest.approx(slow_alone, rel=0.2)
+    assert slow > fast

@@ -40,7 +40,7 @@ _LATE_SHARE: Final = 0.125  # of the limit, for late rows that nobody has fetche
 _ATTEMPTS: Final = 24
 _EXPLORED: Final = 1 / 64  # of the memory goes to either window now and then, so that its density is known
 _EXPLORE_EVERY: Final = 8
-_RELEASED: Final = 16 << 20  # bytes in and out after which freed memory goes back to the system
+_RELEASED: Final = 8 << 20  # bytes in and out after which freed memory goes back to the system
 _DECAY: Final = 0.75  # of the rates known, at each look
 
 
