@@ -257,6 +257,7 @@ class SelectiveJoin {
   [[nodiscard]] std::optional<std::size_t> first_of(bool waiting) const;
   [[nodiscard]] std::optional<Event> next_event();
   void enter(const Event& event);
+  [[nodiscard]] double room_s() const;
   [[nodiscard]] double door_share(std::size_t stream, double waited_s) const;
   void start(const Event& event);
   Seq admit(std::size_t stream);

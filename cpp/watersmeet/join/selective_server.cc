@@ -19,6 +19,8 @@ constexpr double kEasyFill = 0.4;
 constexpr double kFullFill = 0.95;
 constexpr double kLeastDoorShare = 0.05;
 constexpr double kGapMemory = 64;  // arrivals
+constexpr double kLongestGap = 16;  // times the usual one: a pause says nothing of the rate
+constexpr double kFewestRows = 32;  // that an input buffer has room for, and a control period sees
 
 }  // namespace
 
@@ -124,13 +126,16 @@ void SelectiveJoin::enter(const Event& event) {
   const double waited_s = lane.has_waiting() ? event.at_s - seconds_at(lane.arrivals[lane.head]) : 0;
   // A micro-batch is its own buffer: where the guard makes probes free in time, nothing need be lost.
   const bool is_bounded = turn_ != Turn::kDrain || !config_.guarded;
-  const bool has_room = !is_bounded || waited_s <= config_.input_buffer_s;
+  const bool has_room = !is_bounded || waited_s <= room_s();
   const double room = rests_[stream].door.offer(has_room);
   const double share = door_share(stream, waited_s);
   const bool is_kept =
       has_room &&
       (share >= 1 || chance(stream, rows_before_[stream] + lane.row_ids[lane.entered], kDropSalt) < share);
-  server_.gap_s += (event.at_s - server_.entered_s - server_.gap_s) / kGapMemory;
+  const double gap_s = event.at_s - server_.entered_s;
+  server_.gap_s +=
+      ((server_.gap_s > 0 ? std::min(gap_s, kLongestGap * server_.gap_s) : gap_s) - server_.gap_s) /
+      kGapMemory;
   server_.entered_s = event.at_s;
   ++period_.directions[stream].arrived;
   if (!is_kept) {
@@ -140,11 +145,18 @@ void SelectiveJoin::enter(const Event& event) {
   lane.enter(is_kept ? 1 / (share * room) : 0);
 }
 
+// How many seconds of input the buffer holds. Where rows are rare a second holds none, and a server that must
+// be done with a row before the next second has time left over that no row may use; there it holds a few rows.
+double SelectiveJoin::room_s() const {
+  if (std::isinf(config_.units_per_second)) return config_.input_buffer_s;  // lag is measured, and bounded
+  return std::max(config_.input_buffer_s, kFewestRows * server_.gap_s);
+}
+
 // The probability with which an arriving row is kept.
 double SelectiveJoin::door_share(std::size_t stream, double waited_s) const {
   const double share = plans_[stream].keep_share;
   if (!config_.eases_door) return share;
-  const double fill = (waited_s + lag_s_) / config_.input_buffer_s;
+  const double fill = (waited_s + lag_s_) / room_s();
   return share * std::clamp((kFullFill - fill) / (kFullFill - kEasyFill), kLeastDoorShare, 1.0);
 }
 
@@ -152,9 +164,10 @@ double SelectiveJoin::door_share(std::size_t stream, double waited_s) const {
 // the room.
 SelectiveJoin::Leave SelectiveJoin::guard(double waited_s) const {
   if (!config_.guarded) return {1, HUGE_VAL, 1};
-  const double left_s = std::max(0.0, 0.9 * config_.input_buffer_s - waited_s - lag_s_);
-  const double share = std::min(1.0, left_s / (0.4 * config_.input_buffer_s));
-  const double fill = (waited_s + lag_s_) / config_.input_buffer_s;
+  const double buffer_s = room_s();
+  const double left_s = std::max(0.0, 0.9 * buffer_s - waited_s - lag_s_);
+  const double share = std::min(1.0, left_s / (0.4 * buffer_s));
+  const double fill = (waited_s + lag_s_) / buffer_s;
   return {share, left_s / 2 * config_.units_per_second,
           share > 0 ? std::exp2(2 * (fill - kAimedFill)) / share : HUGE_VAL};
 }
@@ -170,7 +183,7 @@ double SelectiveJoin::units_per_row() const {
 // A full probe must end before the buffer overflows with what arrives meanwhile.
 bool SelectiveJoin::may_be_full(std::size_t rows, double waited_s) const {
   const double takes_s = static_cast<double>(rows) * units_per_row() / config_.units_per_second;
-  return !config_.guarded || waited_s + lag_s_ + takes_s <= config_.input_buffer_s;
+  return !config_.guarded || waited_s + lag_s_ + takes_s <= room_s();
 }
 
 // The row at the head of a lane enters its window.
@@ -213,7 +226,9 @@ void SelectiveJoin::start(const Event& event) {
   const std::uint8_t type = lane.kinds[from];
   const double units = probe({stream, admit(stream), type, now, waited_s});
   const double busy_s = units / config_.units_per_second;
-  server_.free_s = event.at_s + busy_s;
+  // Time that went by unused is made up for, as far back as rare rows stretch the buffer.
+  const double credit_s = room_s() - config_.input_buffer_s;
+  server_.free_s = std::max(server_.free_s, event.at_s - credit_s) + busy_s;
   period_.busy_s += busy_s;
   period_.units += units;
   totals_.units += units;

@@ -12,7 +12,7 @@ their rarity, is added back.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -24,6 +24,7 @@ from watersmeet.errors import ConfigError
 __all__ = ["RecallSums", "missed_by_line", "with_period"]
 
 _FEWEST_SAMPLES: Final = 3  # below, any share of the answer is possible
+_MOST_UNASKED: Final = 0.2  # of all units: where more of them cannot be sampled, nothing bounds the recall
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,8 @@ class RecallSums:
     """Sums over periods. `others` and `others_known`: units that were not sampled, and their known numbers.
 
     The odds sums weigh samples by (1 - p) / p, the spread sums by (1 - p) / p^2, p being the probability
-    with which they were chosen: of 1, the known number x, the missed number y, and of xx, xy, yy.
+    with which they were chosen: of 1, the known number x, the missed number y, and of xx, xy, yy. `unasked`
+    of the others had no chance to be sampled.
     """
 
     results: float = 0.0
@@ -43,6 +45,8 @@ class RecallSums:
     samples: int = 0
     shed: bool = False
     heaviest: float = 0.0
+    unasked: float = 0.0
+    spread_fourth: float = 0.0  # squares of the spread sum's parts of yy: how well it knows itself
 
 
 def with_period(
@@ -54,12 +58,15 @@ def with_period(
     sampled_known: npt.ArrayLike,
     sampled_missed: npt.ArrayLike,
     sampled_shares: npt.ArrayLike,
+    unasked: float = 0.0,
 ) -> RecallSums:
     """The sums with one more period: `others` units were not sampled, `known` is their known number.
 
     `sampled_shares` are the probabilities with which the samples were chosen. Without a single sample, what
-    was shed is judged by the samples of other periods.
+    was shed is judged by the samples of other periods; so are `unasked` units, which could not be sampled,
+    by those of this period, but they count against the trust in the whole.
     """
+    sums = replace(sums, unasked=sums.unasked + unasked)
     x, y, chosen = (
         np.asarray(values, dtype=np.float64) for values in (sampled_known, sampled_missed, sampled_shares)
     )
@@ -69,6 +76,7 @@ def with_period(
         return _plus(sums, results=results, others=others, known=known, shed=True)
     if not (chosen.min() > 0.0 and chosen.max() <= 1.0):
         raise ConfigError(f"sampled_shares={chosen!r}: expected probabilities above 0, at most 1")
+    chosen = chosen * (1.0 - unasked / (others + x.size))
     odds = (1.0 - chosen) / chosen
     spread = odds / chosen
     powers = (np.ones_like(x), x, y, x * x, x * y, y * y)
@@ -82,6 +90,8 @@ def with_period(
         samples=sums.samples + x.size,
         shed=True,
         heaviest=max(sums.heaviest, float(odds.max())),
+        unasked=sums.unasked,
+        spread_fourth=sums.spread_fourth + _sum((spread * y * y) ** 2),
     )
 
 
@@ -101,22 +111,23 @@ def missed_by_line(sums: RecallSums) -> Missed:
     worth = one * one / sums.spread_squared if sums.spread_squared > 0.0 else float(sums.samples)
     samples = max(_FEWEST_SAMPLES, round(worth))  # so many samples of equal weight
     fitted = scatter * samples / max(1, samples - 2)  # the line follows its own samples
-    return Missed(sums.results, missed, max(0.0, fitted), samples, True, sums.heaviest)
+    if sums.spread_fourth > 0.0:
+        # Most samples miss nothing; the scatter is known only as well as those tell that do.
+        samples = max(_FEWEST_SAMPLES, min(samples, round(2.0 * yy * yy / sums.spread_fourth)))
+    is_blind = sums.unasked > _MOST_UNASKED * (sums.others + sums.samples)
+    heaviest = math.inf if is_blind else sums.heaviest
+    return Missed(sums.results, missed, max(0.0, fitted), samples, True, heaviest)
 
 
 def _plus(
     sums: RecallSums, *, results: float, others: float = 0.0, known: float = 0.0, shed: bool = False
 ) -> RecallSums:
-    return RecallSums(
+    return replace(
+        sums,
         results=sums.results + results,
         others=sums.others + others,
         others_known=sums.others_known + known,
-        odds=sums.odds,
-        spread=sums.spread,
-        spread_squared=sums.spread_squared,
-        samples=sums.samples,
         shed=sums.shed or shed,
-        heaviest=sums.heaviest,
     )
 
 

@@ -271,3 +271,24 @@ def test_band_cannot_be_scored() -> None:
     left, right, on, _ = streams_of("band")
     with pytest.raises(wm.ConfigError, match="content"):
         fed(join_of(on, shed=budget(10.0, "content"), index="scan"), (left, right), [10])
+
+
+@pytest.mark.parametrize("policy", ["gedik", "density"])
+def test_stream_of_rare_rows_spends_its_budget(policy: str) -> None:
+    rows, window_s = 1500, 200.0
+    rng = np.random.default_rng(3)
+    tables = [
+        pa.table({"ts": np.cumsum(rng.exponential(2e6, rows)).astype("datetime64[us]"), "key": keys})
+        for keys in (rng.integers(0, 20, rows), rng.integers(0, 20, rows))
+    ]
+    per_second = 0.1 * 2 * 0.5**2 * window_s  # a row of each stream in two seconds, a tenth of what is due
+    left, right = (wm.Stream(name, window=window_s) for name in "ab")
+    shed = wm.Shed(wm.comparisons(per_second), policy=policy)  # type: ignore[arg-type]
+    join = wm.WindowJoin(
+        left, right, on=wm.equal("key"), basic_window="20s", shed=shed, index="scan", output="rows"
+    )
+    fed(join, (tables[0], tables[1]), [50])
+    done = sum(direction.done for direction in join.metrics.directions)
+    seconds = float(max(table["ts"].cast(pa.int64()).to_numpy()[-1] for table in tables)) / 1e6
+    assert 0.95 <= done / (per_second * seconds) <= 1.01
+    assert sum(stream.dropped_rows for stream in join.metrics.streams) == 0

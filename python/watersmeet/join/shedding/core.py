@@ -298,8 +298,6 @@ def _with_speed(state: PolicyState, units_per_s: float) -> PolicyState:
 
 def _with_direction(sums: RecallSums, direction: Mapping[str, Any]) -> RecallSums:
     known, missed = np.asarray(direction["sample_known"]), np.asarray(direction["sample_missed"])
-    # Units that could not become samples are taken to be like those that could.
-    asked = 1.0 - direction["not_asked"] / max(1.0, direction["others"] + missed.size)
     return with_period(
         sums,
         results=float(np.sum(direction["matches"])),
@@ -307,7 +305,8 @@ def _with_direction(sums: RecallSums, direction: Mapping[str, Any]) -> RecallSum
         known=float(direction["others_known"]),
         sampled_known=known,
         sampled_missed=missed,
-        sampled_shares=np.asarray(direction["sample_shares"]) * asked,
+        sampled_shares=np.asarray(direction["sample_shares"]),
+        unasked=float(direction["not_asked"]),
     )
 
 
