@@ -1,5 +1,6 @@
 #include "watersmeet/base/pages.h"
 
+#include <bit>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -20,12 +21,21 @@ namespace {
 constexpr std::size_t kHugePage = std::size_t{1} << 21;
 constexpr std::size_t kLine = 64;
 
+// Blocks from here on are kept for reuse; malloc gives smaller ones back to the system rarely.
+[[maybe_unused]] constexpr std::size_t kMedium = std::size_t{1} << 16;
+
 [[maybe_unused]] bool is_large(std::size_t bytes) { return bytes >= kHugePage; }
 
 #if defined(WATERSMEET_HUGE_PAGES)
-constexpr std::size_t kMostKept = std::size_t{64} << 20;
+constexpr std::size_t kMostLarge = std::size_t{256} << 20;
+constexpr std::size_t kMostMedium = std::size_t{16} << 20;
 
-std::size_t rounded(std::size_t bytes) { return (bytes + kHugePage - 1) / kHugePage * kHugePage; }
+// What a block of at least kMedium really takes: whole huge pages, or the next of eight sizes per doubling, so
+// that arrays of nearly the same length can follow one another in a block.
+std::size_t rounded(std::size_t bytes) {
+  const std::size_t step = is_large(bytes) ? kHugePage : std::bit_floor(bytes) / 8;
+  return (bytes + step - 1) / step * step;
+}
 
 // A mapping can start anywhere: one page more is asked for, and both ends are cut off.
 void* map_aligned(std::size_t bytes) {
@@ -43,6 +53,10 @@ void* map_aligned(std::size_t bytes) {
 // most arrays are worth; arrays that grow by doubling let go of blocks that the next array can use.
 class Shelf {
  public:
+  using Free = void (*)(void* address, std::size_t bytes);
+
+  Shelf(std::size_t most_bytes, Free free) : most_(most_bytes), free_(free) {}
+
   // Takes a block of exactly this size off the shelf; null if there is none.
   void* take(std::size_t bytes) {
     const std::lock_guard lock(mutex_);
@@ -59,13 +73,13 @@ class Shelf {
   // Keeps a block, in place of the oldest ones if need be.
   void put(void* address, std::size_t bytes) noexcept {
     const std::lock_guard lock(mutex_);
-    if (bytes > kMostKept) {
-      munmap(address, bytes);
+    if (bytes > most_) {
+      free_(address, bytes);
       return;
     }
     std::size_t dropped = 0;
-    for (; kept_ + bytes > kMostKept; ++dropped) {
-      munmap(blocks_[dropped].address, blocks_[dropped].bytes);
+    for (; kept_ + bytes > most_; ++dropped) {
+      free_(blocks_[dropped].address, blocks_[dropped].bytes);
       kept_ -= blocks_[dropped].bytes;
     }
     blocks_.erase(blocks_.begin(), blocks_.begin() + static_cast<std::ptrdiff_t>(dropped));
@@ -75,7 +89,7 @@ class Shelf {
 
   void clear() noexcept {
     const std::lock_guard lock(mutex_);
-    for (const Block& block : blocks_) munmap(block.address, block.bytes);
+    for (const Block& block : blocks_) free_(block.address, block.bytes);
     blocks_.clear();
     kept_ = 0;
   }
@@ -85,14 +99,21 @@ class Shelf {
     void* address;
     std::size_t bytes;
   };
+  const std::size_t most_;
+  const Free free_;
   std::mutex mutex_;
   std::vector<Block> blocks_;
   std::size_t kept_ = 0;
 };
 
-// Never destroyed: arrays of other static objects may outlive it.
-Shelf& shelf() {
-  static Shelf& only = *new Shelf;
+// Never destroyed: arrays of other static objects may outlive them.
+Shelf& large_blocks() {
+  static Shelf& only =
+      *new Shelf(kMostLarge, [](void* address, std::size_t bytes) { munmap(address, bytes); });
+  return only;
+}
+Shelf& medium_blocks() {
+  static Shelf& only = *new Shelf(kMostMedium, [](void* address, std::size_t) { std::free(address); });
   return only;
 }
 #endif
@@ -101,28 +122,31 @@ Shelf& shelf() {
 
 std::size_t allocated_bytes(std::size_t bytes) {
 #if defined(WATERSMEET_HUGE_PAGES)
-  if (is_large(bytes)) return rounded(bytes);
+  if (bytes >= kMedium) return rounded(bytes);
 #endif
   return (bytes + kLine - 1) / kLine * kLine;
 }
 
 void release_kept_pages() noexcept {
 #if defined(WATERSMEET_HUGE_PAGES)
-  shelf().clear();
+  large_blocks().clear();
+  medium_blocks().clear();
 #endif
 }
 
 void* allocate_pages(std::size_t bytes, bool zeroed) {
   if (bytes == 0) return nullptr;
+  std::size_t taken = (bytes + kLine - 1) / kLine * kLine;
 #if defined(WATERSMEET_HUGE_PAGES)
-  if (is_large(bytes)) {
-    void* kept = shelf().take(rounded(bytes));
-    if (kept == nullptr) return map_aligned(rounded(bytes));
-    if (zeroed) std::memset(kept, 0, bytes);
-    return kept;
+  if (bytes >= kMedium) {
+    taken = rounded(bytes);
+    void* kept = (is_large(taken) ? large_blocks() : medium_blocks()).take(taken);
+    if (kept != nullptr && zeroed) std::memset(kept, 0, bytes);
+    if (kept != nullptr) return kept;
+    if (is_large(taken)) return map_aligned(taken);
   }
 #endif
-  void* address = std::aligned_alloc(kLine, (bytes + kLine - 1) / kLine * kLine);
+  void* address = std::aligned_alloc(kLine, taken);
   if (address == nullptr) throw std::bad_alloc();
   if (zeroed) std::memset(address, 0, bytes);
   return address;
@@ -131,8 +155,14 @@ void* allocate_pages(std::size_t bytes, bool zeroed) {
 void free_pages(void* address, [[maybe_unused]] std::size_t bytes) noexcept {
   if (address == nullptr) return;
 #if defined(WATERSMEET_HUGE_PAGES)
-  if (is_large(bytes)) {
-    shelf().put(address, rounded(bytes));
+  if (bytes >= kMedium) {
+    const std::size_t taken = rounded(bytes);
+    if (is_large(taken)) {
+      madvise(address, taken, MADV_FREE);  // the system takes the pages back only where it needs them
+      large_blocks().put(address, taken);
+    } else {
+      medium_blocks().put(address, taken);
+    }
     return;
   }
 #endif

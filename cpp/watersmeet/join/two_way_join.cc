@@ -453,30 +453,31 @@ void TwoWayJoin::accept_in_step(std::size_t own_stream, const Pairs& found) {
   const Side& other = *sides_[1 - own_stream];
   const Timestamp* times = other.window.timestamps.at(other.window.begin());
   const std::size_t others = other.window.size();
+  const bool dense = own.dense() && other.dense();
   std::vector<Result>& in_step = in_step_[own_stream];
-  in_step.reserve(in_step.size() + found.size());
-  Seq row = 0;
-  Timestamp ts = 0;
+  const std::size_t before = in_step.size();
+  in_step.resize(before + found.size());
+  Result* next = in_step.data() + before;
   std::size_t place = 0;
-  Seq newer = 0;  // partners from here on are newer than the row
-  for (std::size_t at = 0; at < found.size(); ++at) {
-    if (at == 0 || found.own[at] != row) {
-      row = found.own[at];
-      ts = own.window.timestamps[row];
-      place = first_newer(times, place, others, ts);
-      newer = other.window.begin() + place;
-    }
-    const Seq partner = found.other[at];
-    const RowId own_id = own.row_id(row);
-    const RowId other_id = other.row_id(partner);
-    const RowId left = own_stream == 0 ? own_id : other_id;
-    const RowId right = own_stream == 0 ? other_id : own_id;
-    if (partner < newer) {
-      in_step.push_back({ts, left, right});
-    } else {
-      found_.push_back({other.window.timestamps[partner], left, right});
+  for (std::size_t at = 0; at < found.size();) {
+    const Seq row = found.own[at];
+    const Timestamp ts = own.window.timestamps[row];
+    const RowId own_id = dense ? row : own.row_id(row);
+    place = first_newer(times, place, others, ts);
+    const Seq newer = other.window.begin() + place;  // partners from here on are newer than the row
+    for (; at < found.size() && found.own[at] == row; ++at) {
+      const Seq partner = found.other[at];
+      const RowId other_id = dense ? partner : other.row_id(partner);
+      const RowId left = own_stream == 0 ? own_id : other_id;
+      const RowId right = own_stream == 0 ? other_id : own_id;
+      if (partner < newer) [[likely]] {
+        *next++ = {ts, left, right};
+      } else {
+        found_.push_back({other.window.timestamps[partner], left, right});
+      }
     }
   }
+  in_step.resize(static_cast<std::size_t>(next - in_step.data()));
 }
 
 // --- a change ends -------------------------------------------------------------------------------
@@ -582,13 +583,13 @@ void TwoWayJoin::release(Released& out) {
     append_results(found_, out);
     return;
   }
-  for (std::vector<Result>& results : in_step_) hold_.add(results);
-  hold_.add(found_);
+  const std::array fresh = {in_step_.data(), in_step_.data() + 1, &found_};
   const Wide bound = release_bound();
   if (bound <= kMaxTimestamp) {
-    hold_.release_before(static_cast<Timestamp>(bound), out);
+    hold_.pass(fresh, static_cast<Timestamp>(bound), out);
     return;
   }
+  for (std::vector<Result>* results : fresh) hold_.add(*results);
   hold_.release_all(out);
   std::sort(timeless_.begin(), timeless_.end());
   append_results(timeless_, out);

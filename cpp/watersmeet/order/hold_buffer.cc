@@ -27,8 +27,13 @@ struct HoldBufferOf<AnyResult>::Later {
 
 template <class AnyResult>
 void HoldBufferOf<AnyResult>::add(std::vector<AnyResult>& results) {
-  if (results.empty()) return;
   sort_results(results);
+  add_sorted(results);
+}
+
+template <class AnyResult>
+void HoldBufferOf<AnyResult>::add_sorted(std::vector<AnyResult>& results) {
+  if (results.empty()) return;
   size_ += results.size();
   if (Run* run = run_before(results.front())) {
     append(*run, results);
@@ -100,10 +105,10 @@ void HoldBufferOf<AnyResult>::retire(std::size_t slot) {
   recent_.erase(std::remove(recent_.begin(), recent_.end(), slot), recent_.end());
 }
 
-// The runs that have something to give are taken off the heap, merged, and put back with what they keep.
+// The runs that have something to give are taken off the heap; put_back() follows, with what they keep.
 template <class AnyResult>
 template <class Stop>
-void HoldBufferOf<AnyResult>::release_until(Stop stop, Columns& out) {
+void HoldBufferOf<AnyResult>::take_spans(Stop stop) {
   touched_.clear();
   spans_.clear();
   while (!heap_.empty() && !stop(runs_[heap_.front()].front())) {
@@ -119,8 +124,10 @@ void HoldBufferOf<AnyResult>::release_until(Stop stop, Columns& out) {
     run.next += static_cast<std::size_t>(end - first);
     size_ -= static_cast<std::size_t>(end - first);
   }
-  if (touched_.empty()) return;
-  merger_.merge(spans_, out);
+}
+
+template <class AnyResult>
+void HoldBufferOf<AnyResult>::put_back() {
   for (const std::size_t slot : touched_) {
     if (runs_[slot].next == runs_[slot].results.size()) {
       retire(slot);
@@ -132,13 +139,31 @@ void HoldBufferOf<AnyResult>::release_until(Stop stop, Columns& out) {
 }
 
 template <class AnyResult>
-void HoldBufferOf<AnyResult>::release_before(Timestamp bound, Columns& out) {
-  release_until([bound](const AnyResult& result) { return result.ts >= bound; }, out);
+void HoldBufferOf<AnyResult>::pass(std::span<std::vector<AnyResult>* const> fresh, Timestamp bound,
+                                   Columns& out) {
+  take_spans([bound](const AnyResult& result) { return result.ts >= bound; });
+  for (std::vector<AnyResult>* results : fresh) {
+    sort_results(*results);
+    const auto end = std::partition_point(results->begin(), results->end(),
+                                          [bound](const AnyResult& result) { return result.ts < bound; });
+    const auto leaving = static_cast<std::size_t>(end - results->begin());
+    if (leaving > 0) spans_.push_back({results->data(), results->data() + leaving});
+  }
+  if (!spans_.empty()) merger_.merge(spans_, out);
+  put_back();
+  for (std::vector<AnyResult>* results : fresh) {
+    const auto end = std::partition_point(results->begin(), results->end(),
+                                          [bound](const AnyResult& result) { return result.ts < bound; });
+    results->erase(results->begin(), end);
+    add_sorted(*results);
+  }
 }
 
 template <class AnyResult>
 void HoldBufferOf<AnyResult>::release_all(Columns& out) {
-  release_until([](const AnyResult&) { return false; }, out);
+  take_spans([](const AnyResult&) { return false; });
+  if (!spans_.empty()) merger_.merge(spans_, out);
+  put_back();
 }
 
 template <class AnyResult>

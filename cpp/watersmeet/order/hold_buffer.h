@@ -14,6 +14,7 @@
 
 #include <array>
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "watersmeet/order/merge_runs.h"
@@ -31,9 +32,11 @@ class HoldBufferOf {
   // Takes the results over, in any order; leaves `results` empty, with memory that may be reused.
   void add(std::vector<AnyResult>& results);
   // Appends to `out`, in order, all results with a timestamp below `bound`.
-  void release_before(Timestamp bound, Columns& out);
+  void release_before(Timestamp bound, Columns& out) { pass({}, bound, out); }
   // The same for all of them.
   void release_all(Columns& out);
+  // As if all of `fresh` were added first, but what leaves at once is not stored.
+  void pass(std::span<std::vector<AnyResult>* const> fresh, Timestamp bound, Columns& out);
 
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] bool empty() const { return size_ == 0; }
@@ -59,8 +62,10 @@ class HoldBufferOf {
   [[nodiscard]] Run* run_before(const AnyResult& first);
   void append(Run& run, const std::vector<AnyResult>& results);
   void start_run(std::vector<AnyResult>& results);
+  void add_sorted(std::vector<AnyResult>& results);
   template <class Stop>
-  void release_until(Stop stop, Columns& out);
+  void take_spans(Stop stop);
+  void put_back();
   void retire(std::size_t slot);
 
   std::vector<Run> runs_;  // slots; those not in heap_ are free and listed in free_

@@ -20,7 +20,12 @@ struct Cursor {
 
 template <class AnyResult>
 void merge_pair(ResultSpan<AnyResult> a, ResultSpan<AnyResult> b, Cursor<AnyResult> out) {
-  while (a.begin != a.end && b.begin != b.end) out.put(*b.begin < *a.begin ? *b.begin++ : *a.begin++);
+  while (a.begin != a.end && b.begin != b.end) {
+    const bool second = *b.begin < *a.begin;
+    out.put(*(second ? b.begin : a.begin));
+    b.begin += second ? 1 : 0;
+    a.begin += second ? 0 : 1;
+  }
   while (a.begin != a.end) out.put(*a.begin++);
   while (b.begin != b.end) out.put(*b.begin++);
 }
@@ -29,6 +34,7 @@ void merge_pair(ResultSpan<AnyResult> a, ResultSpan<AnyResult> b, Cursor<AnyResu
 
 template <class AnyResult>
 void sort_results(std::vector<AnyResult>& results) {
+  if (std::is_sorted(results.begin(), results.end())) return;
   // Groups of one timestamp are sorted for themselves, until one timestamp turns out to be out of order.
   for (std::size_t first = 0; first < results.size();) {
     bool sorted = true;

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <tuple>
 
 #include "watersmeet/base/types.h"
 #include "watersmeet/base/uninitialized.h"
@@ -29,9 +28,10 @@ struct Result {
 
   [[nodiscard]] RowId row(std::size_t stream) const { return stream == 0 ? left : right; }
 
+  // Without a branch: which of two runs gives the next result of a merge is anybody's guess.
   friend bool operator<(const Result& a, const Result& b) {
-    if (a.ts != b.ts) return a.ts < b.ts;
-    return std::tie(a.left, a.right) < std::tie(b.left, b.right);
+    const int by_rows = int{a.left < b.left} | (int{a.left == b.left} & int{a.right < b.right});
+    return (int{a.ts < b.ts} | (int{a.ts == b.ts} & by_rows)) != 0;
   }
 };
 

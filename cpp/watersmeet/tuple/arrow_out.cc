@@ -1,34 +1,20 @@
 #include "watersmeet/tuple/arrow_out.h"
 
-#include <cstdlib>
-#include <cstring>
+#include <algorithm>
 #include <memory>
-#include <new>
 #include <vector>
+
+#include "watersmeet/base/pages.h"
 
 namespace watersmeet {
 namespace {
 
-// Arrow recommends 64, for vector instructions.
-constexpr std::size_t kAlignment = 64;
-
-void* allocate(std::size_t bytes) {
-  const std::size_t rounded = (bytes + kAlignment) / kAlignment * kAlignment;
-  void* memory = std::aligned_alloc(kAlignment, rounded);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-
-// One column: it frees its own buffers, so that it may be taken apart from its batch.
+// One column: it frees its own buffers, so that it may be taken apart from its batch. The memory goes to the next
+// batch, which is of much the same size.
 struct ColumnData {
+  PageArray<std::byte> values;
+  PageArray<std::uint8_t> validity;
   const void* buffers[2] = {nullptr, nullptr};
-
-  ColumnData() = default;
-  ColumnData(const ColumnData&) = delete;
-  ColumnData& operator=(const ColumnData&) = delete;
-  ~ColumnData() {
-    for (const void* buffer : buffers) std::free(const_cast<void*>(buffer));
-  }
 };
 
 void release_column(ArrowArray* array) {
@@ -71,14 +57,13 @@ void ArrowOut::begin(std::size_t rows, std::size_t columns) {
 ArrowOut::Column ArrowOut::add(std::size_t bytes, bool has_validity) {
   const auto rows = static_cast<std::size_t>(slot_.length);
   auto data = std::make_unique<ColumnData>();
-  void* values = allocate(bytes);
-  data->buffers[1] = values;
-  void* validity = nullptr;
-  if (has_validity) {
-    validity = allocate((rows + 7) / 8);
-    std::memset(validity, 0, (rows + 7) / 8);
-    data->buffers[0] = validity;
-  }
+  // A column without rows has a buffer too.
+  data->values = PageArray<std::byte>::uninitialized(std::max<std::size_t>(bytes, 1));
+  if (has_validity)
+    data->validity = PageArray<std::uint8_t>::zeroed(std::max<std::size_t>((rows + 7) / 8, 1));
+  const Column target{data->values.data(), data->validity.data()};
+  data->buffers[0] = target.validity;
+  data->buffers[1] = target.values;
   ArrowArray& column = *slot_.children[slot_.n_children];
   column.length = slot_.length;
   column.null_count = has_validity ? -1 : 0;  // -1: whoever wants to know counts
@@ -87,7 +72,7 @@ ArrowOut::Column ArrowOut::add(std::size_t bytes, bool has_validity) {
   column.release = release_column;
   column.private_data = data.release();
   ++slot_.n_children;
-  return {static_cast<std::byte*>(values), static_cast<std::uint8_t*>(validity)};
+  return target;
 }
 
 void ArrowOut::drop() {

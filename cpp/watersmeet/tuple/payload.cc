@@ -1,7 +1,5 @@
 #include "watersmeet/tuple/payload.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -14,6 +12,10 @@
 
 #include "watersmeet/base/errors.h"
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 namespace watersmeet {
 namespace {
 
@@ -23,6 +25,9 @@ constexpr std::size_t kChunkBytes = std::size_t{1} << 21;  // a huge page
 constexpr std::size_t kPiece = 128;
 // Records of up to so many lines are asked for ahead.
 constexpr std::size_t kPrefetchLines = 4;
+// Batches of more bytes of records than this are written past the caches, if a record is no longer than that.
+constexpr std::size_t kMostCached = std::size_t{1} << 19;
+constexpr std::size_t kLongestStreamed = 128;
 
 struct Bytes16 {
   std::uint64_t words[2];
@@ -41,6 +46,29 @@ void set_bit(std::uint8_t* bits, std::size_t place) {
 
 [[nodiscard]] bool has_nulls(const ArrowArray& column) {
   return column.null_count != 0 && column.buffers[0] != nullptr;
+}
+
+// Copies records past the caches, in which they would displace what is used again sooner. Requires: addresses and
+// size divisible by 8.
+void stream_out(const std::byte* from, std::size_t bytes, std::byte* to) {
+#if defined(__SSE2__)
+  const std::byte* const end = from + bytes;
+  const auto copy_word = [&] {
+    long long word = 0;
+    std::memcpy(&word, from, sizeof(word));
+    _mm_stream_si64(reinterpret_cast<long long*>(to), word);
+    from += sizeof(word);
+    to += sizeof(word);
+  };
+  if (from < end && reinterpret_cast<std::uintptr_t>(to) % sizeof(__m128i) != 0) copy_word();
+  for (; end - from >= static_cast<std::ptrdiff_t>(sizeof(__m128i));
+       from += sizeof(__m128i), to += sizeof(__m128i)) {
+    _mm_stream_si128(reinterpret_cast<__m128i*>(to), _mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+  }
+  if (from < end) copy_word();
+#else
+  std::memcpy(to, from, bytes);
+#endif
 }
 
 // Calls work(Value{}) with the type that has so many bytes.
@@ -66,8 +94,10 @@ void with_width(std::size_t width, const Work& work) {
 
 struct Payload::Piece {
   std::size_t count = 0;
+  bool is_whole = true;                          // no row is missing
   std::array<const std::byte*, kPiece> records;  // null where the row is missing
-  std::array<const std::uint8_t*, kPiece> valid;
+  std::array<const std::uint8_t*, kPiece>
+      valid;  // only set where any value ever was null, or a row is missing
 };
 
 Payload::Payload(std::vector<std::size_t> widths, std::int64_t first, std::size_t chunk_bytes)
@@ -89,12 +119,7 @@ Payload::Payload(std::vector<std::size_t> widths, std::int64_t first, std::size_
   first_chunk_ = first >> shift_;
 }
 
-// Bytes of a chunk: its records, and room for a wide read behind the last one.
-std::size_t Payload::allocation() const {
-  const std::size_t needed = (stride_ << shift_) + kLine;
-  return (needed + chunk_bytes_ - 1) / chunk_bytes_ * chunk_bytes_;
-}
-
+// A small join stays within its first chunk, and needs only the pages that it touches: no huge ones.
 Payload::Chunk Payload::new_chunk() {
   if (!spare_.empty()) {
     Chunk chunk = std::move(spare_.back());
@@ -102,14 +127,17 @@ Payload::Chunk Payload::new_chunk() {
     chunk.valid.clear();
     return chunk;
   }
-  const std::size_t bytes = allocation();
-  Chunk chunk;
-  chunk.records.reset(
-      static_cast<std::byte*>(std::aligned_alloc(std::min(chunk_bytes_, kChunkBytes), bytes)));
-  if (chunk.records == nullptr) throw std::bad_alloc();
-  // A small join stays within its first chunk, and needs only the pages that it touches.
-  if (!chunks_.empty() && chunk_bytes_ == kChunkBytes) ::madvise(chunk.records.get(), bytes, MADV_HUGEPAGE);
-  return chunk;
+  const std::size_t bytes = std::max(stride_ << shift_, chunk_bytes_);
+  const bool on_pages = !chunks_.empty() && bytes >= kChunkBytes;
+  void* memory = on_pages ? allocate_pages(bytes, false)
+                          : std::aligned_alloc(kLine, (bytes + kLine - 1) / kLine * kLine);
+  if (memory == nullptr) throw std::bad_alloc();
+  return {{static_cast<std::byte*>(memory), Free{on_pages ? bytes : 0}}, {}};
+}
+
+// Keeps a chunk for reuse, unless there are some already.
+void Payload::retire(Chunk&& chunk) {
+  if (spare_.size() < 2) spare_.push_back(std::move(chunk));
 }
 
 void Payload::append(const ArrowArray& batch) {
@@ -138,16 +166,17 @@ void Payload::append(const ArrowArray& batch) {
 void Payload::append_stretch(const ArrowArray& batch, std::int64_t from, std::size_t count) {
   Chunk& chunk = chunks_[static_cast<std::size_t>((end_ >> shift_) - first_chunk_)];
   const auto place = static_cast<std::size_t>(end_ & ((std::int64_t{1} << shift_) - 1));
-  const std::byte* next = chunk.records.get() + (place + count) * stride_;
-  const std::byte* chunk_end = chunk.records.get() + (stride_ << shift_);
-  for (const std::byte* stop = std::min(next + count * stride_, chunk_end); next < stop; next += kLine) {
-    __builtin_prefetch(next, 1);
-  }
+  std::byte* records = chunk.records.get() + place * stride_;
+  // A batch that fits the second-level cache is looked at again from there, by its own results.
+  const bool streams =
+      static_cast<std::size_t>(batch.length) * stride_ > kMostCached && stride_ <= kLongestStreamed;
+  alignas(kLine) std::array<std::byte, kPiece * kLongestStreamed> piece;
   for (std::size_t column = 0; column < widths_.size(); ++column) {
-    write_values(batch, from, count, column, chunk.records.get() + place * stride_ + offsets_[column]);
+    write_values(batch, from, count, column, (streams ? piece.data() : records) + offsets_[column]);
     if (has_nulls(*batch.children[column]) || !chunk.valid.empty())
       write_nulls(batch, from, count, column, chunk);
   }
+  if (streams) stream_out(piece.data(), count * stride_, records);
 }
 
 void Payload::write_values(const ArrowArray& batch, std::int64_t from, std::size_t count, std::size_t column,
@@ -187,14 +216,14 @@ void Payload::truncate(std::int64_t end) {
   const auto needed = static_cast<std::size_t>(
       std::max<std::int64_t>(0, ((end + (std::int64_t{1} << shift_) - 1) >> shift_) - first_chunk_));
   while (chunks_.size() > needed) {
-    if (spare_.size() < 2) spare_.push_back(std::move(chunks_.back()));
+    retire(std::move(chunks_.back()));
     chunks_.pop_back();
   }
 }
 
 void Payload::drop_before(std::int64_t row) {
   while (!chunks_.empty() && (first_chunk_ + 1) << shift_ <= std::min(row, end_)) {
-    if (spare_.size() < 2) spare_.push_back(std::move(chunks_.front()));
+    retire(std::move(chunks_.front()));
     chunks_.pop_front();
     ++first_chunk_;
   }
@@ -205,32 +234,32 @@ std::size_t Payload::bytes() const {
   std::size_t marks = 0;
   for (const Chunk& chunk : chunks_) marks += chunk.valid.capacity();
   const std::size_t chunks = chunks_.size() + spare_.size();
-  // Whole chunks, but for what lies behind the records, which nobody touches.
-  const std::size_t touched = ((stride_ << shift_) + chunk_bytes_ - 1) / chunk_bytes_ * chunk_bytes_;
-  return (chunks > 1 ? chunks * touched : rows * stride_) + marks;
+  return (chunks > 1 ? chunks * std::max(stride_ << shift_, chunk_bytes_) : rows * stride_) + marks;
 }
 
 // Notes where the records are, and asks memory for them.
 void Payload::find(std::span<const std::int64_t> rows, bool missing, Piece& piece) const {
   const std::int64_t held = first();
   const std::int64_t mask = (std::int64_t{1} << shift_) - 1;
+  const std::size_t lines = std::min(stride_, kPrefetchLines * kLine);
   piece.count = rows.size();
+  piece.is_whole = !missing;
   for (std::size_t at = 0; at < rows.size(); ++at) {
     const std::int64_t row = rows[at];
-    piece.records[at] = nullptr;
-    piece.valid[at] = nullptr;
-    if (row < held || row >= end_) {
-      if (row < 0 && missing) continue;
-      throw SchemaError("row " + std::to_string(row) + " is not kept");
+    if (row < held || row >= end_) [[unlikely]] {
+      if (row >= 0 || !missing) throw SchemaError("row " + std::to_string(row) + " is not kept");
+      piece.records[at] = nullptr;
+      piece.valid[at] = nullptr;
+      continue;
     }
     const Chunk& chunk = chunks_[static_cast<std::size_t>((row >> shift_) - first_chunk_)];
     const auto place = static_cast<std::size_t>(row & mask);
     const std::byte* record = chunk.records.get() + place * stride_;
     piece.records[at] = record;
-    for (std::size_t byte = 0; byte < std::min(stride_, kPrefetchLines * kLine); byte += kLine) {
-      __builtin_prefetch(record + byte);
+    for (std::size_t byte = 0; byte < lines; byte += kLine) __builtin_prefetch(record + byte);
+    if (nullable_) {
+      piece.valid[at] = chunk.valid.empty() ? nullptr : chunk.valid.data() + place * widths_.size();
     }
-    if (!chunk.valid.empty()) piece.valid[at] = chunk.valid.data() + place * widths_.size();
   }
 }
 
@@ -270,6 +299,12 @@ void Payload::gather_column(const Piece& piece, std::size_t column, std::size_t 
   } else {
     with_width(widths_[column], [&](auto value) {
       std::byte* to = target.values + begin * sizeof(value);
+      if (piece.is_whole) {
+        for (std::size_t at = 0; at < piece.count; ++at, to += sizeof(value)) {
+          std::memcpy(to, piece.records[at] + offset, sizeof(value));
+        }
+        return;
+      }
       for (std::size_t at = 0; at < piece.count; ++at, to += sizeof(value)) {
         const std::byte* record = piece.records[at];
         value = {};
@@ -280,7 +315,7 @@ void Payload::gather_column(const Piece& piece, std::size_t column, std::size_t 
   }
   if (target.validity == nullptr) return;
   for (std::size_t at = 0; at < piece.count; ++at) {
-    const std::uint8_t* valid = piece.valid[at];
+    const std::uint8_t* valid = nullable_ ? piece.valid[at] : nullptr;
     const bool is_there = piece.records[at] != nullptr && (valid == nullptr || valid[column] != 0);
     if (is_there) set_bit(target.validity, begin + at);
   }

@@ -20,6 +20,7 @@
 #include <span>
 #include <vector>
 
+#include "watersmeet/base/pages.h"
 #include "watersmeet/tuple/arrow_abi.h"
 #include "watersmeet/tuple/arrow_out.h"
 
@@ -48,8 +49,10 @@ class Payload {
   void gather(std::span<const std::int64_t> rows, bool may_miss, ArrowOut& out) const;
 
  private:
+  // Gives memory back: `pages` bytes of allocate_pages(), or 0 for memory of malloc().
   struct Free {
-    void operator()(std::byte* memory) const { std::free(memory); }
+    std::size_t pages = 0;
+    void operator()(std::byte* memory) const { pages == 0 ? std::free(memory) : free_pages(memory, pages); }
   };
   struct Chunk {
     std::unique_ptr<std::byte, Free> records;
@@ -61,7 +64,7 @@ class Payload {
 
   [[nodiscard]] std::int64_t first() const { return first_chunk_ << shift_; }
   [[nodiscard]] Chunk new_chunk();
-  [[nodiscard]] std::size_t allocation() const;
+  void retire(Chunk&& chunk);
   void append_stretch(const ArrowArray& batch, std::int64_t from, std::size_t count);
   void write_values(const ArrowArray& batch, std::int64_t from, std::size_t count, std::size_t column,
                     std::byte* record) const;
