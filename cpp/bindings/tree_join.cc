@@ -252,7 +252,7 @@ void bind_tree_join(py::module_& module) {
       .def("commit", &commit)
       .def("roll_back", &TreeJoin::roll_back)
       .def("set_allowances", &TreeJoin::set_allowances, py::arg("per_cycle"),
-           py::arg("spare") = std::vector<double>{})
+           py::arg("spare") = std::vector<double>{}, py::arg("carried") = std::vector<double>{})
       .def("set_cells", &set_cells, py::arg("choices"))
       .def("set_tree", &set_tree, py::arg("joins"), py::arg("keep") = py::none())
       .def("snapshot", &snapshot)

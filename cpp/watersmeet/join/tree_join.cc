@@ -83,14 +83,15 @@ void TreeJoin::replay(const Keep& keep) {
   }
 }
 
-void TreeJoin::set_allowances(const std::vector<double>& per_cycle, const std::vector<double>& spare) {
+void TreeJoin::set_allowances(const std::vector<double>& per_cycle, const std::vector<double>& spare,
+                              const std::vector<double>& carried) {
   std::size_t at = 0;
   for (auto& joint : joints_) {
     for (HalfJoin& half : joint->halves) {
       if (per_cycle.empty()) {
         half.allowance.lift();
       } else {
-        half.allowance.set(per_cycle[at], config_.carried_cycles);
+        half.allowance.set(per_cycle[at], carried.empty() ? config_.carried_cycles : carried[at]);
         half.spare = spare.empty() ? 0 : spare[at];
         ++at;
       }

@@ -74,9 +74,10 @@ class TreeJoin {
   [[nodiscard]] std::optional<Timestamp> low() const;
 
   // Probes per cycle of each half-way join, join by join, first input first; empty: as many as there are
-  // rows. `spare`: their shares of what is left over and nobody was denied. Part of a change, if one is under
-  // way.
-  void set_allowances(const std::vector<double>& per_cycle, const std::vector<double>& spare = {});
+  // rows. `spare`: their shares of what is left over and nobody was denied. `carried`: cycles that each keeps
+  // what it does not use; empty: the configuration's. Part of a change, if one is under way.
+  void set_allowances(const std::vector<double>& per_cycle, const std::vector<double>& spare = {},
+                      const std::vector<double>& carried = {});
   // Which cells they go to, in the same order; empty: whole probes.
   void set_cells(const std::vector<CellPlan>& plans);
   // Another tree over the same streams, with the same answer. Not within a change, nor where states are

@@ -12,7 +12,7 @@ from watersmeet.plan.choice import Choice, choose_tree, probes_per_s
 from watersmeet.plan.cover import Cover, cover, greedy_cover, minimum_cover
 from watersmeet.plan.freshness import refresh_rates
 from watersmeet.plan.knapsack import Cycle, best_cycles, fill_by_productivity, greedy_cycles, whole_cycle
-from watersmeet.plan.margin import margin, with_headroom
+from watersmeet.plan.margin import carried, margin, with_headroom
 from watersmeet.plan.measure import (
     Drift,
     Period,
@@ -58,6 +58,7 @@ __all__ = [
     "analyse_workload",
     "best_cycles",
     "blended",
+    "carried",
     "cell_curve",
     "changed",
     "choose_tree",

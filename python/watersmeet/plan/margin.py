@@ -9,11 +9,13 @@ from collections.abc import Mapping
 from watersmeet.plan.allocation import Allocation
 from watersmeet.plan.plan import Path, Plan
 
-__all__ = ["margin", "with_headroom"]
+__all__ = ["carried", "margin", "with_headroom"]
 
 _FULL = 1.0 - 1e-6
 _HEADROOM = 0.05
 _MOST_TAKEN = 0.5  # of what the path on the margin has
+_KEPT_S, _LONGEST_S = 2.0, 30.0
+_BUNCHES = 20.0  # that what is kept should last for
 
 
 def margin(plan: Plan | None, allocation: Allocation) -> dict[str, float]:
@@ -51,6 +53,19 @@ def with_headroom(
     part = min(1.0, _MOST_TAKEN * allowances[entrance] / wanted) if wanted else 0.0
     lent = {entrance: part * wanted}
     return {name: each + part * room[name] - lent.get(name, 0.0) for name, each in allowances.items()}
+
+
+def carried(allowances: Mapping[str, float]) -> dict[str, float]:
+    """Per half-way join: seconds that it keeps what it does not use, before others may have it.
+
+    A state between joins gets its rows in bunches, one for every probe of the streams below. Where these are
+    few a second, most seconds bring nothing, and one of them more than is allowed in it.
+    """
+    bunches = {name: sum(allowances.get(leaf, 0.0) for leaf in name.split("+")) for name in allowances}
+    return {
+        name: _KEPT_S if "+" not in name else min(_LONGEST_S, _KEPT_S + _BUNCHES / max(each, 1e-9))
+        for name, each in bunches.items()
+    }
 
 
 def _open_path(plan: Plan, allocation: Allocation) -> Path | None:

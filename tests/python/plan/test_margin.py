@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from watersmeet.plan import Plan, allocate, margin, with_headroom
+from watersmeet.plan import Plan, allocate, carried, margin, with_headroom
 
 
 def plan() -> Plan:
@@ -71,3 +71,10 @@ def test_cover_that_cannot_be_kept_comes_first_also_where_cells_differ() -> None
         budget=900,
     )
     assert allocate(wanting, budget=900).produced["A+B"] >= most.produced["A+B"] * (1 - 1e-9)
+
+
+def test_states_that_get_their_rows_in_few_bunches_keep_what_they_do_not_use_for_longer() -> None:
+    often = carried({"A": 40.0, "B": 60.0, "A+B": 200.0, "C": 5.0})
+    assert often == pytest.approx({"A": 2.0, "B": 2.0, "A+B": 2.2, "C": 2.0})
+    assert carried({"A": 0.5, "B": 0.5, "A+B": 200.0, "C": 5.0})["A+B"] == pytest.approx(22.0)
+    assert carried({"A": 0.0, "B": 0.0, "A+B": 200.0, "C": 5.0})["A+B"] == pytest.approx(30.0)

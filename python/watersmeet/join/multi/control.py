@@ -37,6 +37,7 @@ from watersmeet.plan import (
     analyse_tree,
     analyse_workload,
     blended,
+    carried,
     changed,
     drifted,
     flow,
@@ -300,7 +301,8 @@ class Control:
         if self._config.policy == "jaqpot":
             allocation, plan = self.state.allocation, self._believed_plan()
             given = with_headroom(plan, allocation, allowances)
-            self._core.set_allowances([*given.values()], [*margin(plan, allocation).values()])
+            spare = margin(plan, allocation)
+            self._core.set_allowances([*given.values()], [*spare.values()], [*carried(given).values()])
         else:
             self._core.set_allowances([*allowances.values()])
         self._core.set_cells(self._cell_choices(allowances))
