@@ -9,7 +9,7 @@ import typer
 
 from watersmeet.cli.failures import guarded
 from watersmeet.cli.files import FORMATS, Sink, Source, open_sink, open_source, resolve_format
-from watersmeet.cli.options import HOWS, JoinOptions, choice
+from watersmeet.cli.options import HOWS, ORDERS, JoinOptions, choice
 from watersmeet.cli.streaming import Side, drive
 from watersmeet.cli.terminal import JoinProgress
 from watersmeet.errors import ConfigError, OrderError
@@ -60,6 +60,20 @@ def join(
         str | None,
         typer.Option(help="Rows may be out of order by this much, e.g. 2s. Later ones are counted."),
     ] = None,
+    order: Annotated[
+        str | None,
+        typer.Option(help=f"Write results by time: {' or '.join(ORDERS)}. Default: as they are found."),
+    ] = None,
+    threads: Annotated[int, typer.Option(min=1, help="Threads on which rows look for partners.")] = 1,
+    memory_limit: Annotated[
+        str | None, typer.Option(help="Most memory that windows, indexes and waiting rows take, e.g. 512MiB.")
+    ] = None,
+    on_memory: Annotated[
+        str,
+        typer.Option(
+            help="At --memory-limit: shrink gives up rows, and says what that costs; raise ends the command."
+        ),
+    ] = "shrink",
     split: Annotated[
         list[str] | None,
         typer.Option(help="COLUMN=SEPARATOR: a text column that holds a set, e.g. 'tags=;'. Repeatable."),
@@ -73,7 +87,21 @@ def join(
 
     Inputs are read in batches and must be sorted by time, or nearly so with --lateness.
     """
-    options = JoinOptions(on, window, between, time, time_unit, how, index, suffix, lateness)
+    options = JoinOptions(
+        on,
+        window,
+        between,
+        time,
+        time_unit,
+        how,
+        index,
+        suffix,
+        lateness,
+        order=order,
+        threads=threads,
+        memory_limit=memory_limit,
+        on_memory=on_memory,
+    )
     live = options.build(output="rows" if count else "columns")
     sides = _sides((left, right), format, options, split or [], batch_rows)
     sink = None if count else open_sink(output, _output_format(output, output_format, format))
@@ -167,3 +195,9 @@ def _report(live: object, results: int, *, count: bool) -> None:
         for rows, what in ((stream.late_rows, "late"), (stream.bad_rows, "without a time")):
             if rows:
                 typer.echo(f"watersmeet: {stream.name}: {rows:,} rows {what} were not joined", err=True)
+    metrics = getattr(live, "metrics", None)
+    if metrics is not None and any(direction.lost for direction in metrics.directions):
+        typer.echo(
+            f"watersmeet: --memory-limit: rows were given up; recall {metrics.recall} of the full answer",
+            err=True,
+        )

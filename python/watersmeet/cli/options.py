@@ -8,13 +8,15 @@ from typing import Any, Final, TypeVar, cast
 
 from watersmeet.cli.expression import parse_predicate
 from watersmeet.errors import ConfigError
-from watersmeet.vocabulary import Predicate, Span, Stream, TimeUnit, parse_span
+from watersmeet.vocabulary import Predicate, Span, Stream, TimeUnit, parse_bytes, parse_span
 
-__all__ = ["HOWS", "INDEXES", "JoinOptions", "choice", "pair"]
+__all__ = ["HOWS", "INDEXES", "ON_MEMORY", "ORDERS", "JoinOptions", "choice", "pair"]
 
 T = TypeVar("T")
 
 HOWS: Final = ("inner", "left", "right", "full", "semi", "anti")
+ORDERS: Final = ("sync-filter", "filter-order")
+ON_MEMORY: Final = ("shrink", "raise")
 INDEXES: Final = ("auto", "scan", "hash", "inverted", "inverted-by-id")
 
 
@@ -46,6 +48,10 @@ class JoinOptions:
     index: str
     suffix: str
     lateness: str | None
+    order: str | None = None
+    threads: int = 1
+    memory_limit: str | None = None
+    on_memory: str = "shrink"
 
     def predicate(self) -> Predicate | None:
         """The predicate of --on, or None for every pair in the window."""
@@ -98,6 +104,11 @@ class JoinOptions:
         )
         more: dict[str, Any] = {"output": output, "index": indexes}
         more["how"] = choice(self.how, HOWS, option="--how")
+        if self.order is not None:
+            more["order"] = choice(self.order, ORDERS, option="--order")
+        more["on_memory"] = choice(self.on_memory, ON_MEMORY, option="--on-memory")
+        if self.memory_limit is not None:
+            more["memory_limit"] = parse_bytes(self.memory_limit, argument="--memory-limit")
         if self.between is not None:
             more["between"] = self.bounds()
         return WindowJoin(
@@ -105,5 +116,6 @@ class JoinOptions:
             right,
             on=self.predicate(),
             suffix=self.suffix,
+            threads=self.threads,
             **more,
         )

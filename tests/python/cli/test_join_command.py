@@ -239,9 +239,56 @@ def test_lateness_lets_rows_come_out_of_order_and_late_ones_are_told(folder: Pat
     assert "left: 1 rows late were not joined" in result.stderr
 
 
+def test_differential_threads_give_the_same_results(folder: Path) -> None:
+    one, two = (
+        run(f"join a.parquet b.parquet --on equal(key) --window 1s --threads {threads}").stdout
+        for threads in (1, 2)
+    )
+    assert one == two != ""
+
+
+@pytest.mark.parametrize("order", ["filter-order", "sync-filter"])
+def test_results_in_order_are_the_same_results_by_time(folder: Path, order: str) -> None:
+    Path("early.csv").write_text("ts,key\n1,1\n2,1\n3,1\n")
+    Path("late.csv").write_text("ts,key\n1,1\n3,1\n")
+    command = "join early.csv late.csv --on equal(key) --window 1s"
+    lines = [json.loads(line) for line in run(f"{command} --order {order}").stdout.splitlines()]
+    times = [max(line["ts"], line["ts_right"]) for line in lines]
+    assert times == sorted(times)
+    assert len(lines) == 6
+
+
+def _write_wide_window(rows: int) -> None:
+    for name in ("big-a.csv", "big-b.csv"):
+        lines = (f"{row},{row % 5000},{'x' * 20}{row}" for row in range(rows))
+        Path(name).write_text("ts,key,text\n" + "\n".join(lines) + "\n")
+
+
+def test_a_memory_limit_gives_up_rows_and_says_what_that_costs(folder: Path) -> None:
+    _write_wide_window(30_000)
+    command = "join big-a.csv big-b.csv --on equal(key) --window 1000s --batch-rows 1000"
+    result = run(f"{command} --memory-limit 1MiB --count")
+    assert 0 < int(result.stdout) < 6 * 30_000
+    assert "--memory-limit" in result.stderr
+    assert "recall" in result.stderr
+
+
+def test_a_memory_limit_that_may_not_lose_rows_ends_with_1(folder: Path) -> None:
+    _write_wide_window(30_000)
+    command = "join big-a.csv big-b.csv --on equal(key) --window 1000s --batch-rows 1000"
+    result = run(f"{command} --memory-limit 1MiB --on-memory raise --count", ok=False)
+    assert result.exit_code == 1, result.output
+    assert "memory_limit" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
+        "join a.parquet b.parquet --on equal(key) --window 1s --memory-limit lots",
+        "join a.parquet b.parquet --on equal(key) --window 1s --memory-limit 1GiB --on-memory swap",
+        "join a.parquet b.parquet --on equal(key) --window 1s --threads 0",
+        "join a.parquet b.parquet --on equal(key) --window 1s --order random",
         "join a.parquet b.parquet --on equal(key)",
         "join a.parquet b.parquet --on equal(key) --window 1s --between 0s,1s",
         "join a.parquet b.parquet --on equal(key --window 1s",
