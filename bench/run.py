@@ -1,6 +1,6 @@
 """Runs the workloads on every engine, checks each answer, times it, prints a table and writes it down.
 
-    python bench/run.py [W1 W2 ...] [--engines ours,duckdb] [--scale 0.1] [--repeats 3]
+    python bench/run.py [W1 W2 ...] [--engines ours,duckdb] [--scale 0.1] [--repeats 3] [--add]
 
 Every line of the table first runs once untimed with its results' count and checksum compared with the
 reference (reference.py); a line that is wrong is not timed. Then come the rounds: each round runs every line
@@ -8,8 +8,8 @@ once, each in a process of its own pinned to one core, so that a slow moment of 
 alike. The unit is tuples (both sides together) per CPU-second; "of loop" is the bare C++ loop's best CPU time
 over this line's, both from this run, same input.
 
-Writes bench/results/latest.json (with the machine card) and bench/results/latest.md. Exit code 1 if an answer
-was wrong or ours broke.
+Writes bench/results/latest.json (with the machine card) and bench/results/latest.md anew, or adds to them
+(report.py). Exit code 1 if an answer was wrong or ours broke.
 """
 
 from __future__ import annotations
@@ -32,9 +32,8 @@ sys.path[1:1] = SOURCES
 import typer  # noqa: E402
 from rich.console import Console  # noqa: E402
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: E402
-from rich.table import Table  # noqa: E402
 
-from bench import machine, peers  # noqa: E402
+from bench import machine, peers, report  # noqa: E402
 from bench.contract import UnavailableError, Variant  # noqa: E402
 from bench.reference import Answer, answer  # noqa: E402
 from bench.worker import engine_of  # noqa: E402
@@ -196,7 +195,7 @@ def _loop_of(lines: list[Line], line: Line) -> Line | None:
 
 
 def _figures(lines: list[Line], line: Line) -> dict[str, Any]:
-    """A line as plain values, for the JSON and for both tables."""
+    """A line as plain values, as report.py takes them."""
     best, rate = line.best_cpu, line.rate
     loop = _loop_of(lines, line)
     against = loop.best_cpu / best if loop and loop.best_cpu and best else None
@@ -222,66 +221,6 @@ def _figures(lines: list[Line], line: Line) -> dict[str, Any]:
     }
 
 
-_HEADINGS = (
-    "workload",
-    "input",
-    "engine",
-    "variant",
-    "tuples/CPU-s",
-    "of loop",
-    "best",
-    "median",
-    "results",
-    "note",
-)
-
-
-def _cells(row: dict[str, Any]) -> tuple[str, ...]:
-    return (
-        row["workload"],
-        row["input"],
-        f"{row['engine']} ({row['kind']})" if row["engine"] != "loop" else "C++ loop",
-        row["variant"],
-        _rate(row["tuples_per_cpu_s"]),
-        "" if row["of_loop"] is None else f"{row['of_loop']:.3g}",
-        _seconds(row["best_cpu_s"]),
-        _seconds(row["median_cpu_s"]),
-        "" if row["results"] is None else f"{row['results']:,}",
-        _note(row),
-    )
-
-
-def _note(row: dict[str, Any]) -> str:
-    if row["state"] != "ok":
-        return str(row["state"])
-    return "" if row["checked"] == "rows" else "only the number of results checked"
-
-
-def _rate(value: float | None) -> str:
-    if value is None:
-        return ""
-    return f"{value / 1e6:.2f} M" if value >= 1e6 else f"{value / 1e3:.1f} k"
-
-
-def _seconds(value: float | None) -> str:
-    return "" if value is None else f"{value:.3f} s"
-
-
-def _markdown(rows: list[dict[str, Any]], card: dict[str, Any]) -> str:
-    versions = ", ".join(f"{name} {version}" for name, version in card["versions"].items())
-    lines = [
-        f"Measured {card['when']} at commit {card['commit']}: {card['cpu']}, {card['cores']} cores, "
-        f"{card['memory_gib']} GiB, {card['compiler']} {card['loop_flags']}; "
-        f"load average {card['load_average']}.",
-        f"Versions: {versions}.",
-        "",
-        "| " + " | ".join(_HEADINGS) + " |",
-        "|" + "---|" * len(_HEADINGS),
-    ]
-    lines += ["| " + " | ".join(_cells(row)) + " |" for row in rows]
-    return "\n".join(lines) + "\n"
-
-
 def main(
     workloads: Annotated[
         list[str] | None, typer.Argument(help="W1 W1z W2 W2b W3 W4 W5; all by default")
@@ -291,28 +230,25 @@ def main(
     scale: Annotated[float, typer.Option(help="part of each stream; below 1 is for a quick look")] = 1.0,
     repeats: Annotated[int, typer.Option(help="rounds of timed runs", min=1)] = 3,
     core: Annotated[int, typer.Option(help="the core to run on; -1: do not pin")] = -2,
+    add: Annotated[bool, typer.Option("--add", help="keep the parts that are in the files")] = False,
 ) -> None:
     """Checks and times every engine on the workloads."""
     chosen = workloads or list(WORKLOADS)
-    asked = [name.strip() for name in engines.split(",")]
-    for given, allowed in ((chosen, tuple(WORKLOADS)), (asked, _ENGINES)):
+    named = [name.strip() for name in engines.split(",")]
+    for given, allowed in ((chosen, tuple(WORKLOADS)), (named, _ENGINES)):
         unknown = [name for name in given if name not in allowed]
         if unknown:
             raise typer.BadParameter(f"{unknown[0]!r} is none of {', '.join(allowed)}")
     pinned = (os.cpu_count() or 1) - 1 if core == -2 else None if core < 0 else core
     console = Console()
     card = machine.card()
-    lines = [line for name in chosen for line in _lines(name, asked, scale)]
+    lines = [line for name in chosen for line in _lines(name, named, scale)]
     _run(lines, repeats=repeats, core=pinned, console=console)
     rows = [_figures(lines, line) for line in lines]
-    table = Table(*_HEADINGS, title=f"{card['cpu']}, {card['cores']} cores, load {card['load_average']}")
-    for row in rows:
-        table.add_row(*_cells(row))
-    console.print(table)
-    _RESULTS.mkdir(exist_ok=True)
-    written = {"machine": card, "scale": scale, "repeats": repeats, "core": pinned, "lines": rows}
-    (_RESULTS / "latest.json").write_text(json.dumps(written, indent=2) + "\n")
-    (_RESULTS / "latest.md").write_text(_markdown(rows, card))
+    asked = f"{' '.join(chosen)}: {', '.join(named)}" + ("" if scale == 1.0 else f", scale {scale:g}")
+    part = report.Part(asked, card, scale, repeats, pinned, rows)
+    console.print(report.terminal(part))
+    report.write(part, _RESULTS, add=add)
     console.print(f"written: {_RESULTS.relative_to(ROOT)}/latest.json, latest.md")
     if any(line.wrong or (line.engine == "ours" and line.state.startswith("failed")) for line in lines):
         raise typer.Exit(1)
