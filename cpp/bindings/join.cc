@@ -181,6 +181,40 @@ class Join {
     return py::make_tuple(any ? py::object(py::int_(outbox.address())) : py::none(), late());
   }
 
+  // The same where results wait for their turn, so that what a push releases is only known when it is final. If there
+  // is no memory for the batch then, the results are given as arrays, in memory that they have already.
+  // Returns: the address or None, the late rows or None, how many results, the rows of at most `samples` of them
+  // (left, right, left, ...), and the two arrays or None.
+  py::tuple push_in_order(std::size_t stream, const py::object& batch, const py::object& keep, Outbox& outbox,
+                          std::size_t samples) {
+    const Turn turn(busy_);
+    ArrowInbox& given = inboxes_[checked_stream(stream)];
+    given.take(batch);
+    run<true>(keep, [&] { join_.begin_push(stream, given.schema(), given.array()); });
+    given.empty();
+    const std::size_t count = out_.left.size();
+    py::object address = py::none();
+    py::object owed = py::none();
+    py::list sampled;
+    if (count > 0) {
+      try {
+        address = py::int_(outbox.pairs(signed_rows(out_.left), signed_rows(out_.right)));
+        samples = std::min(samples, count);
+        for (std::size_t sample = 0; sample < samples; ++sample) {
+          const std::size_t place = sample * count / samples;
+          sampled.append(out_.left[place]);
+          sampled.append(out_.right[place]);
+        }
+        forget(out_.left);
+        forget(out_.right);
+      } catch (const std::bad_alloc&) {
+        owed =
+            py::make_tuple(to_array(std::exchange(out_.left, {})), to_array(std::exchange(out_.right, {})));
+      }
+    }
+    return py::make_tuple(address, late(), count, sampled, owed);
+  }
+
   // Takes rows whose results are known already: they enter their window and look for nobody.
   void refill(std::size_t stream, const py::object& batch) {
     const Turn turn(busy_);
@@ -482,6 +516,8 @@ void bind_join(py::module_& module) {
       .def("push", &Join::push, py::arg("stream"), py::arg("batch"), py::arg("keep") = py::none())
       .def("push_into", &Join::push_into, py::arg("stream"), py::arg("batch"), py::arg("keep"),
            py::arg("outbox"))
+      .def("push_in_order", &Join::push_in_order, py::arg("stream"), py::arg("batch"), py::arg("keep"),
+           py::arg("outbox"), py::kw_only(), py::arg("samples"))
       .def("refill", &Join::refill, py::arg("stream"), py::arg("batch"))
       .def("advance", &Join::advance, py::arg("stream"), py::arg("to"), py::arg("keep") = py::none())
       .def("finish", &Join::finish, py::arg("keep") = py::none(), py::arg("stream") = py::none())

@@ -1,5 +1,6 @@
 #include "watersmeet/base/pages.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstdlib>
@@ -33,7 +34,7 @@ constexpr std::size_t kMostMedium = std::size_t{16} << 20;
 // What a block of at least kMedium really takes: whole huge pages, or the next of eight sizes per doubling, so
 // that arrays of nearly the same length can follow one another in a block.
 std::size_t rounded(std::size_t bytes) {
-  const std::size_t step = is_large(bytes) ? kHugePage : std::bit_floor(bytes) / 8;
+  const std::size_t step = is_large(bytes) ? kHugePage : std::bit_floor(std::max(bytes, kMedium)) / 8;
   return (bytes + step - 1) / step * step;
 }
 

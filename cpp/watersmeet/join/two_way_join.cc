@@ -12,6 +12,7 @@ namespace watersmeet {
 namespace {
 
 constexpr std::size_t kFewestSharedRanges = 8192;  // rows whose ranges several lanes find
+constexpr std::size_t kStepBlock = 4096;           // results for which older partners are told together
 
 [[nodiscard]] bool has_null(const ArrowView& view) {
   if (!view.may_have_nulls()) return false;
@@ -36,21 +37,6 @@ void append(Rows& rows, Rows& out) {
   } else {
     out.insert(out.end(), rows.begin(), rows.end());
   }
-}
-
-// The first of times[from, count) above `ts`, by ever longer steps: rows that probe one after another find
-// theirs near each other. Requires: none before `from` is above it.
-[[nodiscard]] std::size_t first_newer(const Timestamp* times, std::size_t from, std::size_t count,
-                                      Timestamp ts) {
-  if (count == 0 || times[count - 1] <= ts) return count;
-  std::size_t step = 1;
-  std::size_t last = from;
-  while (last < count && times[last] <= ts) {
-    from = last + 1;
-    last += step;
-    step *= 2;
-  }
-  return static_cast<std::size_t>(std::upper_bound(times + from, times + std::min(last, count), ts) - times);
 }
 
 void append_results(const std::vector<Result>& results, ResultRows& out) {
@@ -446,35 +432,39 @@ void TwoWayJoin::accept_plain(std::size_t own_stream, Pairs& found) {
 }
 
 // Rows probe in time order, so results at the own row's time come in order; those of newer partners do not.
-// Which partners are newer is known by their place: most results are written without a look at the partner's
-// time.
+// Partners that come before all that is newer than a block's first row are told by their place, which spares
+// most results a look at the partner's time.
 void TwoWayJoin::accept_in_step(std::size_t own_stream, const Pairs& found) {
-  const Side& own = *sides_[own_stream];
-  const Side& other = *sides_[1 - own_stream];
-  const Timestamp* times = other.window.timestamps.at(other.window.begin());
-  const std::size_t others = other.window.size();
-  const bool dense = own.dense() && other.dense();
+  if (found.size() == 0) return;
+  const Window& own = sides_[own_stream]->window;
+  const Window& other = sides_[1 - own_stream]->window;
+  const Timestamp* own_times = own.timestamps.at(own.begin());
+  const Timestamp* other_times = other.timestamps.at(other.begin());
+  const bool dense = sides_[0]->dense() && sides_[1]->dense();
+  const auto result = [&](Timestamp ts, Seq row, Seq partner) {
+    const RowId own_id = dense ? row : sides_[own_stream]->row_id(row);
+    const RowId other_id = dense ? partner : sides_[1 - own_stream]->row_id(partner);
+    return own_stream == 0 ? Result{ts, own_id, other_id} : Result{ts, other_id, own_id};
+  };
   std::vector<Result>& in_step = in_step_[own_stream];
   const std::size_t before = in_step.size();
   in_step.resize(before + found.size());
   Result* next = in_step.data() + before;
-  std::size_t place = 0;
-  for (std::size_t at = 0; at < found.size();) {
-    const Seq row = found.own[at];
-    const Timestamp ts = own.window.timestamps[row];
-    const RowId own_id = dense ? row : own.row_id(row);
-    place = first_newer(times, place, others, ts);
-    const Seq newer = other.window.begin() + place;  // partners from here on are newer than the row
-    for (; at < found.size() && found.own[at] == row; ++at) {
+  for (std::size_t begin = 0; begin < found.size(); begin += kStepBlock) {
+    const std::size_t end = std::min(begin + kStepBlock, found.size());
+    const Seq older = other.lower_bound(own_times[found.own[begin] - own.begin()]);
+    for (std::size_t at = begin; at < end; ++at) {
+      const Seq row = found.own[at];
       const Seq partner = found.other[at];
-      const RowId other_id = dense ? partner : other.row_id(partner);
-      const RowId left = own_stream == 0 ? own_id : other_id;
-      const RowId right = own_stream == 0 ? other_id : own_id;
-      if (partner < newer) [[likely]] {
-        *next++ = {ts, left, right};
-      } else {
-        found_.push_back({other.window.timestamps[partner], left, right});
+      const Timestamp ts = own_times[row - own.begin()];
+      if (partner >= older) [[unlikely]] {
+        const Timestamp other_ts = other_times[partner - other.begin()];
+        if (other_ts > ts) {
+          found_.push_back(result(other_ts, row, partner));
+          continue;
+        }
       }
+      *next++ = result(ts, row, partner);
     }
   }
   in_step.resize(static_cast<std::size_t>(next - in_step.data()));

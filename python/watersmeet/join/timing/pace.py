@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from watersmeet.errors import ConfigError
 from watersmeet.join.columns.payload import Rows
 from watersmeet.join.timing.ordering import OrderSwitch
-from watersmeet.join.timing.response import ArrivalLog, ResponseHistogram
+from watersmeet.join.timing.response import ArrivalLog, ResponseHistogram, sample_of
 from watersmeet.join.timing.slack import Slack
 from watersmeet.vocabulary import AdaptiveOrder, ChoiceMade, Lateness, Order, Span, Stream
 
@@ -147,6 +147,10 @@ class Pace:
 
     def end(self, engine: Paced, rows: Sequence[Rows]) -> None:
         """The call is done and releases these rows."""
+        self.end_with(engine, len(rows[0]), sample_of(rows))
+
+    def end_with(self, engine: Paced, count: int, sampled: Sequence[int]) -> None:
+        """The same, told how many results there are, and the rows of some as sample_of() gives them."""
         found = engine.progress()
         if found is None:
             return
@@ -155,7 +159,7 @@ class Pace:
         (held, held_bytes, streams), unit_ns = found
         self._move_on(engine, streams, unit_ns)
         self._find_blocker(held, streams)
-        self._count_responses(engine, rows)
+        self._count_responses(engine, count, sampled)
         self._adapt(engine, held, held_bytes, streams)
 
     def arriving(self, newest_ns: int) -> int:
@@ -276,10 +280,10 @@ class Pace:
         if (blocker, bound) != (self._blocked_by, self._blocked_at):
             self._blocked_by, self._blocked_at, self._blocked_since = blocker, bound, self._now or 0
 
-    def _count_responses(self, engine: Paced, rows: Sequence[Rows]) -> None:
-        if self._now is None or not len(rows[0]):
+    def _count_responses(self, engine: Paced, count: int, sampled: Sequence[int]) -> None:
+        if self._now is None or not count:
             return
-        self._responses.add(rows, self._arrivals, self._now)
+        self._responses.add(count, sampled, self._arrivals, self._now)
         self._counted += 1
         if self._counted % _FORGET_EVERY:
             return

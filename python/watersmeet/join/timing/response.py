@@ -12,9 +12,9 @@ import numpy as np
 from watersmeet.join.columns.payload import Rows
 from watersmeet.vocabulary import ResponseTimes
 
-__all__ = ["ArrivalLog", "ResponseHistogram"]
+__all__ = ["SAMPLES", "ArrivalLog", "ResponseHistogram", "sample_of"]
 
-_SAMPLES: Final = 4  # of the results of one push
+SAMPLES: Final = 4  # of the results of one push
 _NEVER: Final = -(2**63)
 _LEVELS: Final = 16  # per doubling of a response
 _MOST_DEAD: Final = 1024  # pushes that may be forgotten and still kept
@@ -68,6 +68,13 @@ class ArrivalLog:
         return [self._first, [at if isinstance(at, int) else at.tolist() for at in self._times]]
 
 
+def sample_of(rows: Sequence[Rows]) -> list[int]:
+    """The rows of a few results, spread over all of them."""
+    count = len(rows[0])
+    samples = min(count, SAMPLES)
+    return [int(own[sample * count // samples]) for sample in range(samples) for own in rows]
+
+
 class ResponseHistogram:
     """Responses in nanoseconds, by their logarithm."""
 
@@ -80,23 +87,25 @@ class ResponseHistogram:
         self._sum_ns: float = plain["sum"]
         self._longest_ns: int = plain["longest"]
 
-    def add(self, rows: Sequence[Rows], arrivals: Sequence[ArrivalLog], now_ns: int) -> None:
-        """Results released now; a result's response counts from the arrival of its last row."""
-        count = len(rows[0])
-        samples = min(count, _SAMPLES)
-        weight = count / samples if samples else 0.0
-        for sample in range(samples):
-            place = sample * count // samples
+    def add(self, count: int, sampled: Sequence[int], arrivals: Sequence[ArrivalLog], now_ns: int) -> None:
+        """So many results were released now; some are known by their rows, those of a result side by side.
+
+        A result's response counts from the arrival of its last row.
+        """
+        streams = len(arrivals)
+        weight = count * streams / len(sampled)
+        for first in range(0, len(sampled), streams):
             last = _NEVER
-            for log, own in zip(arrivals, rows, strict=True):
-                came = log.of(int(own[place]))
+            for stream, log in enumerate(arrivals):
+                came = log.of(sampled[first + stream])
                 if came is not None and came > last:
                     last = came
-            waited = max(0, now_ns - last) if last > _NEVER else 0
+            waited = now_ns - last if _NEVER < last < now_ns else 0
             level = _level(waited)
             self._bins[level] = self._bins.get(level, 0.0) + weight
             self._sum_ns += weight * waited
-            self._longest_ns = max(self._longest_ns, waited)
+            if waited > self._longest_ns:
+                self._longest_ns = waited
         self._count += count
 
     def times(self) -> ResponseTimes:

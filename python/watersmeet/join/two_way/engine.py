@@ -27,6 +27,7 @@ from watersmeet.join.memory.numbering import Numbering, kept_places
 from watersmeet.join.shedding.build import shedding_extra
 from watersmeet.join.timing.ordering import windows_in_seconds
 from watersmeet.join.timing.pace import Clock, Pace, Progress, paced
+from watersmeet.join.timing.response import SAMPLES, sample_of
 from watersmeet.join.two_way.advisor import IndexAdvisor, met_spans
 from watersmeet.join.two_way.config import JoinConfig
 from watersmeet.join.two_way.counters import metrics_of
@@ -77,11 +78,14 @@ class Engine:
 
     def push(self, side: int, source: Any, *, at: float | None = None) -> pa.Table:
         """Take a batch and give the results that it releases; an error leaves everything as it was."""
+        is_short = self.setup.gives_pairs and self.memory is None and self.owed is None
         if self.pace is None:
-            if self.memory is None and self.setup.gives_pairs:
+            if is_short:
                 return self._push_pairs(side, source)
             return self._released(self.push_rows(side, source, at=at))
         batch = as_batch(source, about="batch")
+        if is_short and self.config.order is not None and batch.num_rows:
+            return self._push_in_order(side, batch, at, self.pace)
         bringing = side if batch.num_rows else None
         return self._timed(lambda: self.push_rows(side, batch, at=at), at=at, bringing=bringing)
 
@@ -343,22 +347,51 @@ class Engine:
 
     def _push_pairs(self, side: int, source: Any) -> pa.Table:
         """The short way, where all that a push gives is pairs of row numbers, at once."""
-        self._refuse_if_finished("push", side)
+        batch = as_batch(source, about="batch")
+        core_batch = self._taken_in(side, batch)
         setup = self.setup
-        schema, intake = setup.schemas[side], setup.intakes[side]
-        assert schema is not None  # both streams are known
-        assert intake is not None
-        batch = schema.aligned(as_batch(source, about="batch"))
-        count = batch.num_rows
-        if count == 0:
+        if core_batch is None:
             return setup.results.pairs(None)
-        if self.advisor.is_due(count, setup.core):
-            self._look_at_indexes()
-        core_batch = intake.core_batch(batch)
         started = self.stopwatch.start(side)
         address, late = setup.core.push_into(side, core_batch, setup.keep, setup.results.outbox)
         self._took(side, batch, core_batch, late, started)
         return setup.results.pairs(address)
+
+    def _push_in_order(self, side: int, batch: pa.RecordBatch, at: float | None, pace: Pace) -> pa.Table:
+        """The same where results wait for their turn."""
+        try:
+            pace.begin(self, at, side)
+            core_batch = self._taken_in(side, batch)
+            assert core_batch is not None  # the batch has rows
+            setup, started = self.setup, self.stopwatch.start(side)
+            address, late, count, sampled, owed = setup.core.push_in_order(
+                side, core_batch, setup.keep, setup.results.outbox, samples=SAMPLES
+            )
+        except BaseException:
+            pace.undo(self)
+            raise
+        self._took(side, batch, core_batch, late, started)
+        if pace.slacks[side] is not None and setup.plan is not None:
+            pace.saw(side, core_batch.column(0), setup.plan.multipliers[side], setup.plan.unit_ns)
+        if owed is not None:
+            self.owed, sampled = owed, sample_of(owed)
+            warnings.warn(_OWED.format(count), RuntimeWarning, stacklevel=4)
+        pace.end_with(self, count, sampled)
+        return setup.results.pairs(address)
+
+    def _taken_in(self, side: int, batch: pa.RecordBatch) -> pa.RecordBatch | None:
+        """A batch as the core reads it, after a look at the indexes if one is due; None without rows."""
+        self._refuse_if_finished("push", side)
+        schema, intake = self.setup.schemas[side], self.setup.intakes[side]
+        assert schema is not None  # both streams are known
+        assert intake is not None
+        batch = schema.aligned(batch)
+        count = batch.num_rows
+        if count == 0:
+            return None
+        if self.advisor.is_due(count, self.setup.core):
+            self._look_at_indexes()
+        return intake.core_batch(batch)
 
     def _took(
         self,

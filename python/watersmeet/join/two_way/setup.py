@@ -92,7 +92,7 @@ class Setup:
     stores: Stores
     keep: Keep | None
     results: Results
-    gives_pairs: bool = False  # both streams are known, and results are pairs of row numbers, free at once
+    gives_pairs: bool = False  # both streams are known, and results are pairs of row numbers, none missing
 
     def step_ns(self, side: int) -> int:
         """Nanoseconds that one step of a stream's time column is in the core."""
@@ -162,7 +162,6 @@ def with_core(
         gives_pairs=(
             config.output == "rows"
             and config.how == "inner"
-            and config.order is None
             and config.shed is None
             and stores == (None, None)
             and None not in schemas
