@@ -39,7 +39,7 @@ from watersmeet.testing.oracle import (  # noqa: E402
     result_seconds,
 )
 
-REUTERS = ROOT.parents[1] / "shared" / "data" / "reuters21578" / "docs.parquet"
+REUTERS = ROOT.parent / "shared" / "data" / "reuters21578" / "docs.parquet"
 POLICIES = ("random-drop", "gedik", "density", "content")
 
 

@@ -68,7 +68,8 @@ template <class Value>
   all["units"] = period.units;
   all["score_units"] = period.score_units;
   all["planned_units"] = period.planned_units;
-  all["waited_s"] = period.waited_s;
+  all["used_s"] = period.used_s;
+  all["stretch"] = period.stretch;
   all["directions"] = py::make_tuple(to_dict(period.directions[0]), to_dict(period.directions[1]));
   return all;
 }

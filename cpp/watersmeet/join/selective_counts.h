@@ -56,7 +56,8 @@ struct Period {
   double units = 0;          // of work
   double score_units = 0;    // of these, for scoring cells
   double planned_units = 0;  // what the scored cells that were visited should have cost
-  double waited_s = 0;       // how long the row at the head of the queue has waited
+  double used_s = 0;         // of the server's room, at the end: how long the first in the queue has waited
+  double stretch = 1;        // that room, in input buffers: more than one where rows are rare
 };
 
 }  // namespace watersmeet

@@ -424,9 +424,11 @@ Period SelectiveJoin::take_period() {
   const double control_s = std::max(server_.control_s, std::floor(now_s / period_s) * period_s);
   Period done = next_period(control_s);
   const std::optional<std::size_t> waiting = first_of(true);
+  double waited_s = 0;
   if (waiting.has_value()) {
-    done.waited_s = std::max(0.0, control_s - seconds_at(lanes_[*waiting]->arrivals[lanes_[*waiting]->head]));
+    waited_s = std::max(0.0, control_s - seconds_at(lanes_[*waiting]->arrivals[lanes_[*waiting]->head]));
   }
+  done.used_s = used_s(control_s, waited_s);
   return done;
 }
 
@@ -435,16 +437,16 @@ std::optional<Period> SelectiveJoin::end_period() {
   const double end_s = seconds_at(std::max(lanes_[0]->last_arrival, lanes_[1]->last_arrival));
   if (end_s - period_.begin_s < kLeastPeriod * config_.control_period_s) return std::nullopt;
   Period done = next_period(end_s);
-  done.waited_s = std::max(0.0, server_.free_s - end_s);
+  done.used_s = used_s(end_s, std::max(0.0, server_.free_s - end_s));
   return done;
 }
 
 Period SelectiveJoin::next_period(double control_s) {
   Period done = std::move(period_);
   done.elapsed_s = control_s - done.begin_s;
-  // A period without rows teaches nothing: where they are rare it is as long as the buffer.
-  server_.control_s =
-      control_s + config_.control_period_s * std::max(1.0, room_s() / config_.input_buffer_s);
+  // A period without rows teaches nothing: where they are rare it grows with the room.
+  done.stretch = room_s() / config_.input_buffer_s;
+  server_.control_s = control_s + config_.control_period_s * done.stretch;
   period_ = {};
   period_.begin_s = control_s;
   for (std::size_t stream = 0; stream < kSides; ++stream) {

@@ -214,7 +214,7 @@ class SelectiveJoin {
     Seq row;
     std::uint8_t type;
     std::int64_t now;  // its place, from which the other window's cells are counted
-    double waited_s;
+    double used_s;     // of the server's room, when it began
   };
   struct Before {
     Timestamp watermark = 0;
@@ -257,15 +257,17 @@ class SelectiveJoin {
   [[nodiscard]] std::optional<std::size_t> first_of(bool waiting) const;
   [[nodiscard]] std::optional<Event> next_event();
   void enter(const Event& event);
+  [[nodiscard]] double credit_s() const;
   [[nodiscard]] double room_s() const;
-  [[nodiscard]] double door_share(std::size_t stream, double waited_s) const;
+  [[nodiscard]] double used_s(double now_s, double waited_s) const;
+  [[nodiscard]] double door_share(std::size_t stream, double used_s) const;
   void start(const Event& event);
   Seq admit(std::size_t stream);
   void admit_all();
   [[nodiscard]] Period next_period(double control_s);
-  [[nodiscard]] Leave guard(double waited_s) const;
+  [[nodiscard]] Leave guard(double used_s) const;
   [[nodiscard]] double units_per_row() const;
-  [[nodiscard]] bool may_be_full(std::size_t rows, double waited_s) const;
+  [[nodiscard]] bool may_be_full(std::size_t rows, double used_s) const;
   [[nodiscard]] double chance(std::size_t stream, std::uint64_t number, std::uint64_t salt) const;
 
   // selective_probe.cc

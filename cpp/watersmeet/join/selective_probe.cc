@@ -100,7 +100,7 @@ double SelectiveJoin::probe(const Probe& probe) {
   }
   ranges_.clear();
   is_scored_ = false;
-  const Leave leave = guard(probe.waited_s);
+  const Leave leave = guard(probe.used_s);
   double units = 0;
   if (leave.share > 0) {
     if (config_.scored && plans_[stream].threshold >= 0) {
@@ -237,6 +237,7 @@ void SelectiveJoin::join_ranges() {
 // says nothing, samples may take a small part of what the server can do between two arrivals. Whole probes
 // are held back by may_be_full() instead.
 double SelectiveJoin::sample_share(const Probe& probe, double rows, Leave leave) const {
+  if (config_.guarded && probe.used_s + lag_s_ >= room_s()) return 0;  // so nobody waits for two probes
   double share = plans_[probe.stream].sample_share;
   if (share <= 0) {
     const double affordable = kMostForSamples * config_.units_per_second * server_.gap_s;
@@ -248,7 +249,7 @@ double SelectiveJoin::sample_share(const Probe& probe, double rows, Leave leave)
 // [Gedik] Alg. 3 line 2: some probes visit everything.
 void SelectiveJoin::sample_probe(const Probe& probe, CellRows rows, double share) {
   SampleCounts& samples = period_.directions[probe.stream].samples;
-  const bool may_be = may_be_full(rows.size(), probe.waited_s);
+  const bool may_be = may_be_full(rows.size(), probe.used_s);
   const RowId id = rows_before_[probe.stream] + sides_[probe.stream]->row_id(probe.row);
   if (!may_be || chance(probe.stream, id, kSampleSalt) >= share) {
     samples.others += 1;
@@ -282,6 +283,7 @@ void SelectiveJoin::sample_pieces(const Probe& probe, double share) {
       const double passed = std::min(whole_number(units), std::floor(rest.hazard / step));
       const Seq sampled = at + static_cast<Seq>(passed) * unit_rows;
       samples.others += passed;
+      if (share <= 0) samples.not_asked += passed;
       samples.others_known += whole_number(std::min(sampled, piece.hi) - at) * each;
       rest.hazard -= passed * step;
       if (sampled >= piece.hi) break;

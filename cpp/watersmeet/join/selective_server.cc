@@ -18,9 +18,9 @@ constexpr double kAimedFill = 0.3;
 constexpr double kEasyFill = 0.4;
 constexpr double kFullFill = 0.95;
 constexpr double kLeastDoorShare = 0.05;
-constexpr double kGapMemory = 64;  // arrivals
+constexpr double kGapMemory = 64;   // arrivals
 constexpr double kLongestGap = 16;  // times the usual one: a pause says nothing of the rate
-constexpr double kFewestRows = 32;  // that an input buffer has room for, and a control period sees
+constexpr Seq kFewestRows = 32;  // that a buffer has room for, whose time is made up for, and a period sees
 
 }  // namespace
 
@@ -126,9 +126,11 @@ void SelectiveJoin::enter(const Event& event) {
   const double waited_s = lane.has_waiting() ? event.at_s - seconds_at(lane.arrivals[lane.head]) : 0;
   // A micro-batch is its own buffer: where the guard makes probes free in time, nothing need be lost.
   const bool is_bounded = turn_ != Turn::kDrain || !config_.guarded;
-  const bool has_room = !is_bounded || waited_s <= room_s();
+  // One probe of rare rows may take longer than the buffer; a guard makes the next ones short.
+  const bool has_few = config_.guarded && lane.entered - lane.head < kFewestRows;
+  const bool has_room = !is_bounded || has_few || waited_s <= config_.input_buffer_s;
   const double room = rests_[stream].door.offer(has_room);
-  const double share = door_share(stream, waited_s);
+  const double share = door_share(stream, used_s(event.at_s, waited_s));
   const bool is_kept =
       has_room &&
       (share >= 1 || chance(stream, rows_before_[stream] + lane.row_ids[lane.entered], kDropSalt) < share);
@@ -145,29 +147,38 @@ void SelectiveJoin::enter(const Event& event) {
   lane.enter(is_kept ? 1 / (share * room) : 0);
 }
 
-// How many seconds of input the buffer holds. Where rows are rare a second holds none, and a server that must
-// be done with a row before the next second has time left over that no row may use; there it holds a few rows.
-double SelectiveJoin::room_s() const {
-  if (std::isinf(config_.units_per_second)) return config_.input_buffer_s;  // lag is measured, and bounded
-  return std::max(config_.input_buffer_s, kFewestRows * server_.gap_s);
+// Where rows are rare a second holds none, and a server that must be done with a row before the next second
+// has time left over that no row may use. There it makes up for time that went by unused while a few rows
+// came: a row that comes when all is idle is done in no time, so it need not wait longer than any other.
+double SelectiveJoin::credit_s() const {
+  if (std::isinf(config_.units_per_second)) return 0;  // wall time that has gone by is gone
+  return std::max(0.0, static_cast<double>(kFewestRows) * server_.gap_s - config_.input_buffer_s);
+}
+
+// How far the server may be from having nothing to do to turning rows away.
+double SelectiveJoin::room_s() const { return config_.input_buffer_s + credit_s(); }
+
+// How far it is: credit that is spent, and what has waited since.
+double SelectiveJoin::used_s(double now_s, double waited_s) const {
+  const double unused_s = std::max(0.0, now_s - server_.free_s);
+  return waited_s + std::max(0.0, credit_s() - unused_s);
 }
 
 // The probability with which an arriving row is kept.
-double SelectiveJoin::door_share(std::size_t stream, double waited_s) const {
+double SelectiveJoin::door_share(std::size_t stream, double used_s) const {
   const double share = plans_[stream].keep_share;
   if (!config_.eases_door) return share;
-  const double fill = (waited_s + lag_s_) / room_s();
+  const double fill = (used_s + lag_s_) / room_s();
   return share * std::clamp((kFullFill - fill) / (kFullFill - kEasyFill), kLeastDoorShare, 1.0);
 }
 
 // All of its plan while the buffer is half empty, nothing when it is nearly full, and never more than half
 // the room.
-SelectiveJoin::Leave SelectiveJoin::guard(double waited_s) const {
+SelectiveJoin::Leave SelectiveJoin::guard(double used_s) const {
   if (!config_.guarded) return {1, HUGE_VAL, 1};
-  const double buffer_s = room_s();
-  const double left_s = std::max(0.0, 0.9 * buffer_s - waited_s - lag_s_);
-  const double share = std::min(1.0, left_s / (0.4 * buffer_s));
-  const double fill = (waited_s + lag_s_) / buffer_s;
+  const double fill = (used_s + lag_s_) / room_s();
+  const double left_s = std::max(0.0, 0.9 - fill) * room_s();
+  const double share = std::min(1.0, left_s / (0.4 * room_s()));
   return {share, left_s / 2 * config_.units_per_second,
           share > 0 ? std::exp2(2 * (fill - kAimedFill)) / share : HUGE_VAL};
 }
@@ -181,9 +192,9 @@ double SelectiveJoin::units_per_row() const {
 }
 
 // A full probe must end before the buffer overflows with what arrives meanwhile.
-bool SelectiveJoin::may_be_full(std::size_t rows, double waited_s) const {
+bool SelectiveJoin::may_be_full(std::size_t rows, double used_s) const {
   const double takes_s = static_cast<double>(rows) * units_per_row() / config_.units_per_second;
-  return !config_.guarded || waited_s + lag_s_ + takes_s <= room_s();
+  return !config_.guarded || used_s + lag_s_ + takes_s <= room_s();
 }
 
 // The row at the head of a lane enters its window.
@@ -224,11 +235,9 @@ void SelectiveJoin::start(const Event& event) {
   const double waited_s = event.at_s - seconds_at(lane.arrivals[from]);
   const std::int64_t now = counts_rows(1 - stream) ? lane.met[from] : lane.timestamps[from];
   const std::uint8_t type = lane.kinds[from];
-  const double units = probe({stream, admit(stream), type, now, waited_s});
+  const double units = probe({stream, admit(stream), type, now, used_s(event.at_s, waited_s)});
   const double busy_s = units / config_.units_per_second;
-  // Time that went by unused is made up for, as far back as rare rows stretch the buffer.
-  const double credit_s = room_s() - config_.input_buffer_s;
-  server_.free_s = std::max(server_.free_s, event.at_s - credit_s) + busy_s;
+  server_.free_s = std::max(server_.free_s, event.at_s - credit_s()) + busy_s;
   period_.busy_s += busy_s;
   period_.units += units;
   totals_.units += units;

@@ -98,7 +98,7 @@ void SelectiveJoin::save_course(ByteWriter& writer) const {
   writer.put(totals_.results);
   writer.put(totals_.units);
   for (const double value : {period_.begin_s, period_.elapsed_s, period_.busy_s, period_.units,
-                             period_.score_units, period_.planned_units, period_.waited_s, lag_s_}) {
+                             period_.score_units, period_.planned_units, period_.used_s, lag_s_}) {
     writer.put(value);
   }
   for (std::size_t stream = 0; stream < kSides; ++stream) {
@@ -129,7 +129,7 @@ void SelectiveJoin::load_course(ByteReader& reader) {
   totals_.results = reader.get<std::uint64_t>();
   totals_.units = reader.get<double>();
   for (double* value : {&period_.begin_s, &period_.elapsed_s, &period_.busy_s, &period_.units,
-                        &period_.score_units, &period_.planned_units, &period_.waited_s, &lag_s_}) {
+                        &period_.score_units, &period_.planned_units, &period_.used_s, &lag_s_}) {
     *value = reader.get<double>();
   }
   for (std::size_t stream = 0; stream < kSides; ++stream) {

@@ -292,3 +292,31 @@ def test_stream_of_rare_rows_spends_its_budget(policy: str) -> None:
     seconds = float(max(table["ts"].cast(pa.int64()).to_numpy()[-1] for table in tables)) / 1e6
     assert 0.95 <= done / (per_second * seconds) <= 1.01
     assert sum(stream.dropped_rows for stream in join.metrics.streams) == 0
+
+
+@pytest.mark.parametrize("gap_s", [0.5, 5.0, 50.0])
+@pytest.mark.parametrize("policy", ["gedik", "density", "content"])
+def test_rare_rows_wait_no_longer_than_their_buffer_and_a_probe(policy: str, gap_s: float) -> None:
+    rows, window_s = 400, 100 * gap_s
+    rng = np.random.default_rng(5)
+    ticks = [np.cumsum(rng.exponential(1e6 * gap_s, rows)).astype(np.int64) for _ in "ab"]
+    per_second = 0.1 * 2 * window_s / gap_s**2  # a tenth of what is due
+    join = wm.WindowJoin(
+        *(wm.Stream(name, window=window_s) for name in "ab"),
+        on=wm.equal("key"),
+        basic_window=window_s / 10,
+        shed=wm.Shed(wm.comparisons(per_second), policy=policy),  # type: ignore[arg-type]
+        index="scan",
+    )
+    probe_s = 100 / per_second  # of a whole window
+    for at in np.sort(np.concatenate(ticks)):
+        for name, own in zip("ab", ticks, strict=True):
+            if at in own:
+                join.push(name, pa.table({"ts": pa.array([int(at)], pa.timestamp("us")), "key": [1]}))
+        for stream in ("a", "b"):  # all that came before is known, so the server has come as far
+            join.advance(stream, to=int(at))
+        for own, stream in zip(ticks, join.metrics.streams, strict=True):
+            known = own[own <= at]
+            waiting = stream.pending_rows
+            if waiting:
+                assert (at - known[-waiting]) * 1e-6 <= 1.0 + probe_s

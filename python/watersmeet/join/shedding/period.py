@@ -36,6 +36,7 @@ class Period:
     directions: tuple[Mapping[str, Any], ...]
     comparison_cost: float = 1.0  # in units
     worth: tuple[float, ...] | None = None  # of a match in each window; None: all alike
+    stretch: float = 1.0  # by which rare rows lengthen the backlog to aim at
 
     @property
     def due_pairs_per_s(self) -> float:
@@ -91,13 +92,14 @@ def period_of(
     return Period(
         elapsed_s=elapsed_s,
         busy_s=float(counted["busy_s"]) if busy_s is None else busy_s,
-        backlog_s=float(counted["waited_s"]) if backlog_s is None else backlog_s,
+        backlog_s=float(counted["used_s"]) if backlog_s is None else backlog_s,
         units=float(counted["units"]),
         score_units=float(counted["score_units"]),
         planned_units=float(counted["planned_units"]),
         windows=(window_of(second, types, elapsed_s), window_of(first, types, elapsed_s)),
         directions=(first, second),
         comparison_cost=comparison_cost,
+        stretch=float(counted["stretch"]),
     )
 
 

@@ -6,7 +6,7 @@ keeping the state from before. All decisions are the controllers'; policies only
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
 
 from watersmeet.control import (
@@ -87,7 +87,7 @@ def paced(state: BacklogState, period: Period, rule: BacklogRule, *, due_units_p
         overhead_units=period.score_units / period.elapsed_s,
         window_rows=period.largest_window_rows,
     )
-    return adapt_to_backlog(state, statistics, rule)[0]
+    return adapt_to_backlog(state, statistics, replace(rule, target_s=rule.target_s * period.stretch))[0]
 
 
 def type_frequencies(probed: WindowStatistics) -> tuple[float, ...]:
