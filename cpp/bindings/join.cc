@@ -313,14 +313,19 @@ class Join {
 
   void measure_ages() { join_.measure_ages(); }
 
-  // Per direction: pairs met, pairs with rows given up, results, and results looked at, by cell of age; and
-  // the sums of results per row and of their squares.
+  // Per direction: pairs met, pairs with rows given up, results, and results looked at, by cell of age; the sums of
+  // results per row and of their squares; and where each cell ends, as a share of the window's span.
   [[nodiscard]] py::tuple ages() const {
+    std::array<double, MatchAges::kCells> edges = {};
+    constexpr Wide kWhole = Wide{1} << 62;
+    for (std::size_t cell = 0; cell < edges.size(); ++cell) {
+      edges[cell] = static_cast<double>(MatchAges::edge(cell, kWhole)) / static_cast<double>(kWhole);
+    }
     py::tuple directions(kSides);
     for (std::size_t stream = 0; stream < kSides; ++stream) {
       const MatchAges& ages = join_.ages(stream);
       directions[stream] = py::make_tuple(ages.met, ages.absent, ages.matches, ages.sampled,
-                                          std::array{ages.row_results, ages.row_squares});
+                                          std::array{ages.row_results, ages.row_squares}, edges);
     }
     return directions;
   }

@@ -21,10 +21,10 @@ void Absent::add(const Timestamp* times, std::size_t rows) {
 
 void Absent::add(Timestamp first, Timestamp last, std::uint64_t rows) {
   if (rows == 0) return;
+  if (stretches_.size() >= kMost) merge_neighbours();
   const std::uint64_t before = stretches_.empty() ? 0 : stretches_.back().before + stretches_.back().rows;
   if (!stretches_.empty()) first = std::max(first, stretches_.back().first);
   stretches_.push_back({first, std::max(first, last), rows, before});
-  if (stretches_.size() - head_ > kMost) merge_neighbours();
 }
 
 void Absent::merge_neighbours() {

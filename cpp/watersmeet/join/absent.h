@@ -3,7 +3,8 @@
 // A join that gives rows up must still say how many pairs it owes for them. Keeping all their timestamps
 // would take a good part of the memory that eviction is to free, so a bounded number of stretches of time is
 // kept, with the rows in each; inside a stretch, rows are taken to be evenly spread. Invariants
-//   (1) Stretches are in time order, do not overlap but at their ends, and are at most kMost in number.
+//   (1) Stretches are in time order, do not overlap but at their ends, and are at most kMost in number, with the
+//   dropped ones that are still stored.
 // Cost       add O(stretches added) amortised; count O(log kMost).
 // Threads    one writer.
 #pragma once
@@ -19,7 +20,7 @@ namespace watersmeet {
 
 class Absent {
  public:
-  static constexpr std::size_t kMost = 1024;
+  static constexpr std::size_t kMost = 512;
 
   // These rows went, their times in order and none before those of the last call.
   void add(const Timestamp* times, std::size_t rows);

@@ -341,12 +341,13 @@ void SelectiveJoin::trim() {
     stage_arrivals_[stream].trim();
   }
   terms_.trim();
+  hold_.trim();
 }
 
 std::size_t SelectiveJoin::waiting_bytes() const {
   std::size_t total = hold_.bytes();
   for (std::size_t stream = 0; stream < kSides; ++stream) {
-    total += sides_[stream]->stage.bytes() + lanes_[stream]->bytes() + stage_kinds_[stream].bytes() +
+    total += sides_[stream]->lasting_bytes() + lanes_[stream]->bytes() + stage_kinds_[stream].bytes() +
              stage_arrivals_[stream].bytes();
   }
   return total;

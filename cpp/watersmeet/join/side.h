@@ -68,6 +68,10 @@ class Side {
   // Gives back memory that stands empty; between changes only.
   void trim();
 
+  // What of bytes() giving up the window's rows does not free.
+  [[nodiscard]] std::size_t lasting_bytes() const {
+    return stage.bytes() + evicted.bytes() + thinned.bytes();
+  }
   // The smallest number of all rows in window and stage, or a smaller one.
   [[nodiscard]] RowId first_needed();
   [[nodiscard]] std::size_t bytes() const;

@@ -172,6 +172,7 @@ class TwoWayJoin {
   [[nodiscard]] Wide age_span(std::size_t window) const;
   [[nodiscard]] std::uint64_t absent_for(std::size_t stream, Timestamp ts, Seq visible) const;
   [[nodiscard]] std::uint64_t absent_for_change(std::size_t stream) const;
+  [[nodiscard]] double due_between(std::size_t stream, Timestamp first, Timestamp last) const;
   void sample_probes(std::size_t stream);
   void sample_results(std::size_t own_stream, const Pairs& found);
   void drop_absent(std::size_t stream);

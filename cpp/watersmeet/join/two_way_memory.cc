@@ -56,8 +56,7 @@ void TwoWayJoin::sample_probes(std::size_t stream) {
     const Seq visible = fresh.visible.empty() ? other.window.end() : fresh.visible[at];
     Seq top = fresh.hi[at];
     for (std::size_t cell = 0; cell < MatchAges::kCells && range.first <= range.last; ++cell) {
-      // The cell's oldest row is of this age.
-      const Wide edge = span * static_cast<Wide>(cell + 1) / static_cast<Wide>(MatchAges::kCells);
+      const Wide edge = MatchAges::edge(cell, span);  // ages of the cell are below it
       const bool is_last = cell + 1 == MatchAges::kCells || span <= 0;
       Seq first = fresh.lo[at];
       if (!is_last && by_count) {
@@ -71,7 +70,7 @@ void TwoWayJoin::sample_probes(std::size_t stream) {
       ages.met[cell] += weight * static_cast<double>(top - first);
       top = first;
       if (!by_count && (!other.evicted.empty() || !other.thinned.empty())) {
-        const Wide newest_age = span * static_cast<Wide>(cell) / static_cast<Wide>(MatchAges::kCells);
+        const Wide newest_age = cell == 0 ? 0 : MatchAges::edge(cell - 1, span);
         const Wide last_time = cell == 0 ? Wide{range.last} : Wide{ts} - newest_age;
         const Wide first_time = is_last ? Wide{range.first} : Wide{ts} - edge + 1;
         if (first_time <= last_time && last_time >= range.first) {
@@ -85,10 +84,10 @@ void TwoWayJoin::sample_probes(std::size_t stream) {
     if (!by_count) continue;
     // Rows missing from a window of rows are its oldest.
     double missing = static_cast<double>(absent_for(stream, ts, visible));
-    const double cell_rows =
-        std::max(1.0, static_cast<double>(span) / static_cast<double>(MatchAges::kCells));
     for (std::size_t cell = MatchAges::kCells; cell-- > 0 && missing > 0;) {
-      const double here = cell == 0 ? missing : std::min(missing, cell_rows);
+      const Wide newer = cell == 0 ? 0 : MatchAges::edge(cell - 1, span);
+      const double here =
+          cell == 0 ? missing : std::min(missing, static_cast<double>(MatchAges::edge(cell, span) - newer));
       ages.absent[cell] += weight * here;
       missing -= here;
     }
@@ -127,15 +126,34 @@ void TwoWayJoin::evict(std::size_t stream, std::size_t rows) {
   side.evict_before(side.window.end() - rows, terms_);
 }
 
+// How many pairs a row between two times is owed on average, with rows of the other window and with those
+// missing from it.
+double TwoWayJoin::due_between(std::size_t stream, Timestamp first, Timestamp last) const {
+  constexpr int kTimes = 16;
+  const Window& other = sides_[1 - stream]->window;
+  const auto& count = config_.streams[1 - stream].window_rows;
+  double pairs = 0;
+  for (int at = 0; at < kTimes; ++at) {
+    const auto ts = static_cast<Timestamp>(Wide{first} + (Wide{last} - first) * at / (kTimes - 1));
+    const TimeRange range = bounds_.range(stream, ts);
+    const Seq lo = count.has_value() ? (other.end() > *count ? other.end() - *count : 0)
+                                     : other.lower_bound(range.first);
+    const Seq hi = count.has_value() ? other.end() : other.upper_bound(range.last);
+    const Seq begin = std::max(lo, other.begin());
+    pairs += hi > begin ? static_cast<double>(hi - begin) : 0.0;
+    pairs += static_cast<double>(absent_for(stream, ts, other.end()));
+  }
+  return pairs / kTimes;
+}
+
 void TwoWayJoin::note_thinned(std::size_t stream, std::uint64_t rows, std::uint64_t kept, Timestamp first,
                               Timestamp last) {
   Side& side = *sides_[stream];
   side.counts.thinned_rows += rows;
   side.thinned.add(first, last, rows);
-  // A row that was not taken in owes about as many pairs as one that was; if none was, the other window's
-  // rows.
-  const auto each = kept > 0 ? static_cast<double>(last_due_[stream]) / static_cast<double>(kept)
-                             : static_cast<double>(sides_[1 - stream]->window.size());
+  // A row that was not taken in owes about as many pairs as one that was.
+  const double each = kept > 0 ? static_cast<double>(last_due_[stream]) / static_cast<double>(kept)
+                               : due_between(stream, first, last);
   const auto owed = static_cast<std::uint64_t>(each * static_cast<double>(rows) + 0.5);
   directions_[stream].due += owed;
   directions_[stream].lost += owed;
@@ -161,6 +179,7 @@ void TwoWayJoin::forget_unneeded() {
 void TwoWayJoin::trim() {
   for (const auto& side : sides_) side->trim();
   terms_.trim();
+  hold_.trim();
   for (Fresh& fresh : fresh_) fresh = {};
   for (std::size_t stream = 0; stream < kSides; ++stream) {
     std::vector<Result>().swap(in_step_[stream]);
@@ -170,7 +189,7 @@ void TwoWayJoin::trim() {
 }
 
 std::size_t TwoWayJoin::waiting_bytes() const {
-  return held_bytes() + sides_[0]->stage.bytes() + sides_[1]->stage.bytes() + scratch_bytes();
+  return held_bytes() + sides_[0]->lasting_bytes() + sides_[1]->lasting_bytes() + scratch_bytes();
 }
 
 std::size_t TwoWayJoin::scratch_bytes() const {

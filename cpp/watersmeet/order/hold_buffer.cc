@@ -193,6 +193,18 @@ bool HoldBufferOf<AnyResult>::holds(const std::array<RowId, AnyResult::kStreams>
   });
 }
 
+template <class AnyResult>
+void HoldBufferOf<AnyResult>::trim() {
+  for (const std::size_t slot : free_) runs_[slot].results = {};
+  bytes_ = 0;
+  for (Run& run : runs_) {
+    run.results.erase(run.results.begin(), run.results.begin() + static_cast<std::ptrdiff_t>(run.next));
+    run.next = 0;
+    run.results.shrink_to_fit();
+    bytes_ += reserved(run.results);
+  }
+}
+
 // Written as one sorted run: the bytes then depend on what is held, not on how it came.
 template <class AnyResult>
 void HoldBufferOf<AnyResult>::save(ByteWriter& writer) const {

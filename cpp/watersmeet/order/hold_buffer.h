@@ -47,6 +47,9 @@ class HoldBufferOf {
   // Whether a result of these rows is held. O(size).
   [[nodiscard]] bool holds(const std::array<RowId, AnyResult::kStreams>& rows) const;
 
+  // Gives back what is reserved beyond the results held.
+  void trim();
+
   void save(ByteWriter& writer) const;
   void load(ByteReader& reader);
 

@@ -20,7 +20,7 @@ namespace watersmeet {
 
 static_assert(std::endian::native == std::endian::little, "snapshots are written in native order");
 
-inline constexpr std::uint32_t kSnapshotVersion = 3;
+inline constexpr std::uint32_t kSnapshotVersion = 4;
 
 class ByteWriter {
  public:

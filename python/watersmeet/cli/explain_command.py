@@ -53,7 +53,9 @@ def explain(
         raise ConfigError("expected both inputs or none")
     if rates is not None and left is None:
         told = Told(rates, keys, items, selectivity)
-        explanation: Any = explain_from_rates(options, told)
+        from watersmeet.join.calibration.cache import current_unit_costs
+
+        explanation: Any = explain_from_rates(options, told, unit_costs=current_unit_costs())
         typer.echo(explanation.to_json() if json else str(explanation))
         return
     if rates is not None:

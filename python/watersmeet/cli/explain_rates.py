@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from watersmeet.cli.options import INDEXES, JoinOptions, choice, pair
 from watersmeet.cost import (
-    Calibration,
     DirectionLoad,
     Explanation,
     Structure,
@@ -37,10 +36,10 @@ class Told:
 
 
 def explain_from_rates(
-    options: JoinOptions, told: Told, *, calibration: Calibration | None = None
+    options: JoinOptions, told: Told, *, unit_costs: UnitCosts | None = None
 ) -> Explanation:
     """The plan of a join of which only predicate, windows, rates and keys are known."""
-    predicate, costs = options.predicate(), UnitCosts() if calibration is None else calibration.unit_costs
+    predicate, costs = options.predicate(), UnitCosts() if unit_costs is None else unit_costs
     rates = pair(told.rates, option="--rates", read=_positive("--rates"))
     rows = _window_rows(options, rates)
     loads = estimate_loads(
@@ -51,9 +50,10 @@ def explain_from_rates(
         items=pair(told.items, option="--items", read=_positive("--items")),
         selectivity=told.selectivity,
     )
+    is_priced = bool(costs.structures(loads[0].kind))
     asked = pair(options.index, option="--index", read=lambda word: choice(word, INDEXES, option="--index"))
     kept = [
-        _structure(word) or choose_structure(load, unit_costs=costs).structure
+        _structure(word) or (choose_structure(load, unit_costs=costs).structure if is_priced else "scan")
         for word, load in zip(asked, loads, strict=True)
     ]
     names = ("left", "right")
@@ -86,7 +86,7 @@ def _predicted(
 def _driver(predicate: Predicate | None) -> Predicate | None:
     leaves = () if predicate is None else predicate.leaves
     ranked = [leaf for kind in _DRIVERS for leaf in leaves if kind_of(leaf) == kind]
-    return ranked[0] if ranked else None
+    return (*ranked, *leaves, None)[0]
 
 
 def _structure(index: str) -> Structure | None:

@@ -28,6 +28,7 @@ from watersmeet.cost.observed import observed_loads, sampled_share
 from watersmeet.cost.regulate import regulate
 from watersmeet.cost.shrink import AgeCounts, WindowNeed, lost_results, rows_to_keep, share_of_answer
 from watersmeet.cost.unit_costs import (
+    BASELINES,
     STRUCTURES,
     CostCurve,
     Kind,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from watersmeet.join.calibration.calibrate import calibrate
 
 __all__ = [
+    "BASELINES",
     "STRUCTURES",
     "AgeCounts",
     "Algorithm",

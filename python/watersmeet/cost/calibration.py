@@ -26,13 +26,18 @@ _Key = tuple[Kind, Structure, float]
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One timed run: how much of each operation it made, and the nanoseconds of every repeat."""
+    """One timed run: how much of each operation it made, and the nanoseconds of every repeat.
+
+    Nanoseconds are beyond those of a run without these operations, `noise` is what the two may differ by all
+    the same.
+    """
 
     kind: Kind
     structure: Structure
     window_rows: float
     work: Work
     nanoseconds: tuple[float, ...]
+    noise: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +153,11 @@ def _lines(key: _Key, group: Sequence[Observation]) -> list[CalibrationLine]:
     kind, structure, rows = key
     works = [each.work for each in group]
     repeats = min(len(each.nanoseconds) for each in group)
-    costs = fit_costs(works, [min(each.nanoseconds) for each in group])
-    single = [fit_costs(works, [each.nanoseconds[at] for each in group]) for at in range(repeats)]
+    noise = [each.noise for each in group]
+    costs = fit_costs(works, [min(each.nanoseconds) for each in group], noise=noise)
+    single = [
+        fit_costs(works, [each.nanoseconds[at] for each in group], noise=noise) for at in range(repeats)
+    ]
     lines = []
     for each in fields(OperationCosts):
         value, values = getattr(costs, each.name), [getattr(one, each.name) for one in single]

@@ -7,15 +7,19 @@ so the two lengths are chosen together.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import TypeAlias
 
 from watersmeet.cost import _check
 from watersmeet.cost._check import Pair
 from watersmeet.errors import ConfigError
 
 __all__ = ["WindowShares", "results_by_density", "split_memory_by_density"]
+
+Spans: TypeAlias = tuple[Sequence[float], Sequence[float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +37,18 @@ class _Earnings:
     """What a window earns by its length: results per second, linear inside each cell of age."""
 
     rate: float  # of memory: rows per second times their size
-    cell: float
-    totals: tuple[float, ...]  # results per second of the first n cells
+    ends: tuple[float, ...]  # of the first n cells: seconds
+    totals: tuple[float, ...]  # of the same: results per second
 
     @property
     def span(self) -> float:
-        return self.cell * (len(self.totals) - 1)
+        return self.ends[-1]
 
     def of(self, window: float) -> float:
-        cells = min(window / self.cell, float(len(self.totals) - 1))
-        whole = min(int(cells), len(self.totals) - 2)
-        return self.totals[whole] + (cells - whole) * (self.totals[whole + 1] - self.totals[whole])
+        cell = min(max(bisect_right(self.ends, window), 1), len(self.ends) - 1)
+        begin, end = self.ends[cell - 1], self.ends[cell]
+        share = min(1.0, (window - begin) / (end - begin))
+        return self.totals[cell - 1] + share * (self.totals[cell] - self.totals[cell - 1])
 
     def length(self, memory: float) -> float:
         """The window that fills so much memory, at most the one asked for."""
@@ -55,7 +60,7 @@ def split_memory_by_density(
     rows: float,
     *,
     densities: tuple[Sequence[float], Sequence[float]],
-    cell: float | Pair,
+    cell: float | Pair | Spans,
     row_sizes: Pair = (1.0, 1.0),
 ) -> WindowShares:
     """The windows, `rows` together, that give the most results, given how likely rows of each age match.
@@ -63,7 +68,7 @@ def split_memory_by_density(
     rates       rows per second of each stream
     densities   per stream, matches per comparison in each cell of its window, youngest first; the number of
                 cells is the window asked for
-    cell        seconds of age that a cell spans, of both windows or of each
+    cell        seconds of age that a cell spans: of both windows, of each, or cell by cell
     row_sizes   what a row of each stream takes of `rows`, which may so be bytes
 
     Along the memory bound the output is linear but where one of the windows ends at a cell's edge, so those
@@ -71,16 +76,10 @@ def split_memory_by_density(
     """
     rates = _check.pair(rates, argument="rates")
     rows = _check.at_least(rows, 0.0, argument="rows")
-    cells = _check.pair(
-        (cell, cell) if isinstance(cell, int | float) else cell, argument="cell", above_zero=True
-    )
     sizes = _check.pair(row_sizes, argument="row_sizes", above_zero=True)
     if len(densities) != 2:
         raise ConfigError(f"densities={densities!r}: expected two sequences, one per stream")
-    first, second = (
-        _earnings(rates, densities[stream], stream=stream, cell=cells[stream], size=sizes[stream])
-        for stream in (0, 1)
-    )
+    first, second = _both_earnings(rates, densities, cell, sizes)
     full = first.of(first.span) + second.of(second.span)
     windows = max(
         _edges(first, second, rows),
@@ -92,31 +91,52 @@ def split_memory_by_density(
 
 
 def results_by_density(
-    rates: Pair, windows: Pair, *, densities: tuple[Sequence[float], Sequence[float]], cells: Pair
+    rates: Pair,
+    windows: Pair,
+    *,
+    densities: tuple[Sequence[float], Sequence[float]],
+    cell: float | Pair | Spans,
 ) -> float:
     """Results per second of windows so many seconds long, given how likely rows of each age match."""
-    first, second = (
-        _earnings(rates, densities[stream], stream=stream, cell=cells[stream], size=1.0) for stream in (0, 1)
-    )
+    first, second = _both_earnings(rates, densities, cell, (1.0, 1.0))
     return _earned(first, second, windows)
 
 
-def _earnings(rates: Pair, densities: Sequence[float], *, stream: int, cell: float, size: float) -> _Earnings:
-    matches = _check.numbers(densities, argument=f"densities[{stream}]")
-    per_cell = rates[0] * rates[1] * cell
-    return _Earnings(
-        rates[stream] * size, cell, (0.0, *accumulate(per_cell * density for density in matches))
+def _both_earnings(
+    rates: Pair,
+    densities: tuple[Sequence[float], Sequence[float]],
+    cell: float | Pair | Spans,
+    sizes: Pair,
+) -> tuple[_Earnings, _Earnings]:
+    cells = (cell, cell) if isinstance(cell, int | float) else cell
+    first, second = (
+        _earnings(rates, densities[stream], stream=stream, cell=cells[stream], size=sizes[stream])
+        for stream in (0, 1)
     )
+    return first, second
+
+
+def _earnings(
+    rates: Pair, densities: Sequence[float], *, stream: int, cell: float | Sequence[float], size: float
+) -> _Earnings:
+    matches = _check.numbers(densities, argument=f"densities[{stream}]")
+    spans = [cell] * len(matches) if isinstance(cell, int | float) else list(cell)
+    if len(spans) != len(matches):
+        raise ConfigError(f"cell[{stream}]: expected {len(matches)} spans, as many as densities")
+    for span in spans:
+        _check.positive(span, argument="cell")
+    earned = (rates[0] * rates[1] * span * density for span, density in zip(spans, matches, strict=True))
+    return _Earnings(rates[stream] * size, (0.0, *accumulate(spans)), (0.0, *accumulate(earned)))
 
 
 def _edges(first: _Earnings, second: _Earnings, memory: float) -> list[Pair]:
     """Every pair of windows on the memory bound of which one ends at a cell's edge."""
     windows: list[Pair] = []
-    for cells in range(len(first.totals)):
-        window = first.length(min(memory, first.rate * first.cell * cells)) if first.rate else first.span
+    for end in first.ends:
+        window = first.length(min(memory, first.rate * end)) if first.rate else first.span
         windows.append((window, second.length(memory - first.rate * window)))
-    for cells in range(len(second.totals)):
-        window = second.length(min(memory, second.rate * second.cell * cells)) if second.rate else second.span
+    for end in second.ends:
+        window = second.length(min(memory, second.rate * end)) if second.rate else second.span
         windows.append((first.length(memory - second.rate * window), window))
     return windows
 

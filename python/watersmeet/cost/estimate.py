@@ -28,7 +28,10 @@ _SET_SELECTIVITY: Final = 1e-3  # of a set predicate of which nothing is known; 
 
 
 def kind_of(leaf: Predicate | None) -> Kind:
-    """The kind of a simple predicate, by what can find its partners; "every" where only a scan can."""
+    """The kind of a simple predicate, by what can find its partners; "every" for none at all.
+
+    "checked" where each pair costs what a function, or the length of its vectors, makes it cost.
+    """
     match leaf:
         case Equal():
             return "equal"
@@ -38,8 +41,10 @@ def kind_of(leaf: Predicate | None) -> Kind:
             return "overlap"
         case Dot() | Cosine():
             return "weighted"
-        case _:
+        case None:
             return "every"
+        case _:
+            return "checked"
 
 
 def estimate_loads(

@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from watersmeet.cost.choice import IndexChoice, choose_structure, seconds
 from watersmeet.cost.unit_costs import Structure, UnitCosts
 from watersmeet.cost.work import DirectionLoad
 
 __all__ = ["DirectionPlan", "Explanation", "explain_direction"]
+
+_UNPRICED: Final = (
+    "nothing else serves this predicate; what a pair costs depends on the function, or on the vectors, that"
+    " decide it, so nothing is predicted"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +48,7 @@ class DirectionPlan:
             "probing": self.probing,
             "window": self.window,
             "structure": self.structure,
-            "chosen_by": "user" if self.asked else "cost model",
+            "chosen_by": "user" if self.asked else "cost model" if self.costs else "predicate",
             "reason": self.reason,
             "predicted_s_per_s": self.predicted,
             "measured_s_per_s": self.measured,
@@ -52,9 +57,13 @@ class DirectionPlan:
             "notes": list(self.notes),
         }
 
+    @property
+    def _chosen(self) -> str:
+        return "chosen by the cost model" if self.costs else "the usual one for this predicate"
+
     def lines(self) -> list[str]:
         """What a tree shows below the direction's name."""
-        found = [f"{self.structure}, {'as asked' if self.asked else 'chosen by the cost model'}"]
+        found = [f"{self.structure}, {'as asked' if self.asked else self._chosen}"]
         known = (("predicted", self.predicted), ("measured", self.measured))
         costs = [f"{word} {seconds(value)}" for word, value in known if value is not None]
         if costs:
@@ -117,14 +126,15 @@ def explain_direction(
     structure   what the window is kept as; None: what the model would choose
     asked       by the user, whatever the model says
     """
-    choice = None if load is None else choose_structure(load, unit_costs=unit_costs)
+    is_priced = load is not None and bool(unit_costs.structures(load.kind))
+    choice = choose_structure(load, unit_costs=unit_costs) if load is not None and is_priced else None
     kept = structure or ("scan" if choice is None else choice.structure)
     return DirectionPlan(
         probing=names[0],
         window=names[1],
         structure=kept,
         asked=asked,
-        reason=_reason(choice, kept, asked),
+        reason=_reason(choice, kept, asked) if choice is not None or load is None else _UNPRICED,
         load=load,
         predicted=predicted,
         measured=measured,
@@ -135,7 +145,7 @@ def explain_direction(
 
 def _reason(choice: IndexChoice | None, kept: Structure, asked: bool) -> str:
     if choice is None:
-        return "asked for" if asked else "the usual one for this predicate; rates are not known yet"
+        return "asked for" if asked else "rates are not known yet"
     if kept == choice.structure:
         return choice.reason
     if asked:

@@ -1,6 +1,7 @@
 """Unit costs from timings: least squares of the relative error, no cost below 0.
 
-A time under two nanoseconds is a difference of noisy ones: its error counts as one of two nanoseconds would.
+A time is a difference of two, and where it is small its error is not in proportion to it: under two
+nanoseconds, or where the difference may be wrong by more than a tenth, it counts like that of a longer time.
 
 The runs of one structure at one size make few different operations, so every set of operations that could
 have a cost is tried: exact, and there are at most a hundred of them.
@@ -22,17 +23,24 @@ from watersmeet.errors import ConfigError
 __all__ = ["fit_costs"]
 
 _LEAST_NS = 2.0
+_TRUSTED = 0.1  # share of a long time by which the costs may miss it
 _FloatArray = npt.NDArray[np.float64]
 
 
-def fit_costs(works: Sequence[Work], nanoseconds: Sequence[float]) -> OperationCosts:
-    """The costs, none negative, under which the works take most nearly the times given."""
+def fit_costs(
+    works: Sequence[Work], nanoseconds: Sequence[float], *, noise: Sequence[float] | None = None
+) -> OperationCosts:
+    """The costs, none negative, under which the works take most nearly the times given.
+
+    noise   what each time may be wrong by, in nanoseconds
+    """
     if len(works) != len(nanoseconds) or not works:
         raise ConfigError(
             f"fit: {len(works)} works and {len(nanoseconds)} times: expected as many, at least 1"
         )
     times = np.maximum(np.asarray(nanoseconds, dtype=np.float64), 0.0)
-    weights = 1.0 / np.maximum(times, _LEAST_NS)
+    least = np.maximum(_LEAST_NS, np.asarray(noise or [0.0] * len(works), dtype=np.float64) / _TRUSTED)
+    weights = 1.0 / np.maximum(times, least)
     counts = np.asarray([astuple(work) for work in works], dtype=np.float64) * weights[:, None]
     used = [int(at) for at in np.flatnonzero(counts.any(axis=0))]
     values = np.zeros(counts.shape[1])

@@ -22,6 +22,7 @@ _PRIOR: Final = 4.0  # matches that the common density counts for, beside those 
 _FEWEST: Final = 8.0  # sampled results of a cell, below which its density is not known
 _DEVIATIONS: Final = 1.96
 _WORTHWHILE: Final = 0.02  # share of the results that dividing memory anew must add
+_NONE_OF: Final = 3.0  # matches expected at most, with 95 %, where none was found
 _UNSEEN: Final = 2.0  # rows of an age never met are taken to match at most so much more, or less, often
 
 
@@ -34,6 +35,7 @@ class AgeCounts:
     matches: tuple[float, ...] = ()
     sampled: tuple[float, ...] = ()  # results that `matches` rests on
     clusters: tuple[float, ...] = ()  # sums over probing rows: of their results, and of the squares of these
+    ends: tuple[float, ...] = ()  # of the cells, as shares of the window's span; none: they are equally long
 
     @property
     def density(self) -> float | None:
@@ -49,16 +51,34 @@ class AgeCounts:
         return 2.0 * squares / results if results > 0.0 else 1.0
 
     def densities(self, otherwise: float) -> tuple[float, ...]:
-        """Matches per pair by age; where few pairs were met, near the density of the next younger rows."""
+        """Matches per pair by age; where few pairs were met, near the density of the next younger rows.
+
+        Pairs met and matches are sampled apart, so that of a short cell one may be known without the other:
+        such cells count together with those after them.
+        """
         common = self.density
         mean = otherwise if common is None else common
         weight = _PRIOR / mean if mean > 0.0 else 1.0
         values: list[float] = []
         younger = mean
-        for found, met in zip(self.matches, self.met, strict=True):
+        found = met = 0.0
+        waiting = 0  # cells that are not decided yet
+        for matches, pairs in zip(self.matches, self.met, strict=True):
+            found, met, waiting = found + matches, met + pairs, waiting + 1
+            if met * mean < _PRIOR and not (found == 0.0 == met):
+                continue
             younger = (found + weight * younger) / (met + weight)
-            values.append(younger)
-        return tuple(values)
+            values += [younger] * waiting
+            found, met, waiting = 0.0, 0.0, 0
+        if waiting and met > 0.0:
+            younger = (found + weight * younger) / (met + weight)
+        return (*values, *[younger] * waiting)
+
+    def spans(self, span_s: float) -> tuple[float, ...]:
+        """How many seconds of age each cell spans, of a window of so many."""
+        if not self.ends:
+            return (span_s / max(1, len(self.met)),) * max(1, len(self.met))
+        return tuple(span_s * (end - begin) for begin, end in zip((0.0, *self.ends), self.ends, strict=False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +94,11 @@ class WindowNeed:
     def rows(self) -> float:
         """Rows of the full window."""
         return self.rate * self.span_s
+
+    @property
+    def cells(self) -> tuple[float, ...]:
+        """How many seconds each cell of age spans."""
+        return self.ages.spans(max(self.span_s, 1e-9))
 
 
 def rows_to_keep(
@@ -92,7 +117,7 @@ def rows_to_keep(
     )
     rates = windows[0].rate, windows[1].rate
     sizes = windows[0].row_bytes, windows[1].row_bytes
-    cells = max(windows[0].span_s, 1e-9) / len(first), max(windows[1].span_s, 1e-9) / len(second)
+    cells = windows[0].cells, windows[1].cells
     shares = split_memory_by_density(
         rates, max(0.0, memory), densities=(first, second), cell=cells, row_sizes=sizes
     )
@@ -101,7 +126,7 @@ def rows_to_keep(
         return math.floor(best[0]), math.floor(best[1])
     alike = min(1.0, max(0.0, memory) / max(1.0, present[0] * sizes[0] + present[1] * sizes[1]))
     spans = [present[side] * alike / rates[side] if rates[side] else 0.0 for side in (0, 1)]
-    earned = results_by_density(rates, (spans[0], spans[1]), densities=(first, second), cells=cells)
+    earned = results_by_density(rates, (spans[0], spans[1]), densities=(first, second), cell=cells)
     if earned * (1.0 + _WORTHWHILE) >= shares.results_per_s:
         return math.floor(present[0] * alike), math.floor(present[1] * alike)
     kept = [min(best[side], float(present[side])) for side in (0, 1)]
@@ -111,10 +136,19 @@ def rows_to_keep(
     return math.floor(kept[0]), math.floor(kept[1])
 
 
-def lost_results(ages: AgeCounts, lost: float, *, otherwise: float = 0.0) -> Estimate:
-    """How many results the `lost` pairs of a direction would have been."""
+def lost_results(ages: AgeCounts, lost: float, *, otherwise: float | None = None) -> Estimate:
+    """How many results the `lost` pairs of a direction would have been.
+
+    otherwise   matches per pair, where the direction has met none; None: nothing is known at all
+    """
     if lost <= 0.0:
         return Estimate.exactly(0.0)
+    common = ages.density
+    if common is None and otherwise is None:
+        return Estimate(lost, 0.0, lost)
+    if not (common or otherwise):  # pairs were met and none matched: so few might all the same
+        return Estimate(0.0, 0.0, lost * min(1.0, _NONE_OF / max(sum(ages.met), 1.0)))
+    otherwise = otherwise or 0.0
     densities = ages.densities(otherwise)
     absent = sum(ages.absent)
     if absent <= 0.0 or not densities:

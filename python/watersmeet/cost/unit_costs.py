@@ -18,15 +18,25 @@ from typing import Any, Final, Literal, TypeAlias
 from watersmeet.cost import _check
 from watersmeet.errors import ConfigError
 
-__all__ = ["KINDS", "STRUCTURES", "CostCurve", "Kind", "OperationCosts", "Structure", "UnitCosts"]
+__all__ = [
+    "BASELINES",
+    "KINDS",
+    "STRUCTURES",
+    "CostCurve",
+    "Kind",
+    "OperationCosts",
+    "Structure",
+    "UnitCosts",
+]
 
-Kind: TypeAlias = Literal["equal", "band", "overlap", "weighted", "every"]
+Kind: TypeAlias = Literal["equal", "band", "overlap", "weighted", "every", "checked"]
 Structure: TypeAlias = Literal[
     "scan", "hash", "inverted/heap", "inverted/count", "inverted/bitmap", "inverted-by-id"
 ]
-KINDS: Final[tuple[Kind, ...]] = ("equal", "band", "overlap", "weighted", "every")
+KINDS: Final[tuple[Kind, ...]] = ("equal", "band", "overlap", "weighted", "every", "checked")
 _INVERTED: Final[tuple[Structure, ...]] = ("scan", "inverted/heap", "inverted/count", "inverted/bitmap")
-# What a window may be kept as, by kind of predicate. "inverted-by-id" is a baseline and is never advised.
+# What a window may be kept as, by kind of predicate. Where a pair is put to a user's function, or is one of
+# vectors of any length, no cost is known beforehand.
 STRUCTURES: Final[Mapping[Kind, tuple[Structure, ...]]] = MappingProxyType(
     {
         "equal": ("scan", "hash"),
@@ -34,7 +44,12 @@ STRUCTURES: Final[Mapping[Kind, tuple[Structure, ...]]] = MappingProxyType(
         "overlap": _INVERTED,
         "weighted": _INVERTED,
         "every": ("scan",),
+        "checked": (),
     }
+)
+# Structures that are measured, to be compared with, and never advised: [Gedik]'s lists by identifier.
+BASELINES: Final[Mapping[Kind, tuple[Structure, ...]]] = MappingProxyType(
+    {"overlap": ("inverted-by-id",), "weighted": ("inverted-by-id",)}
 )
 
 

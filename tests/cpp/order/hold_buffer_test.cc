@@ -29,6 +29,24 @@ void add(HoldBuffer& hold, std::vector<Result> results) {
   ASSERT_TRUE(results.empty());
 }
 
+TEST(HoldBuffer, TrimGivesBackAllButWhatIsHeld) {
+  std::mt19937_64 random(7);
+  HoldBuffer hold;
+  for (int run = 0; run < 6; ++run) add(hold, drawn(random, 1'000, 100 - 10 * run));
+  ResultRows released;
+  hold.release_before(75, released);
+  const std::size_t held = hold.size();
+  ASSERT_GT(held, 0U);
+  hold.trim();
+  EXPECT_EQ(hold.bytes(), held * sizeof(Result));
+  add(hold, drawn(random, 100, 200));
+  ResultRows rest;
+  hold.release_all(rest);
+  EXPECT_EQ(rest.left.size(), held + 100);
+  hold.trim();
+  EXPECT_EQ(hold.bytes(), 0U);
+}
+
 TEST(HoldBuffer, OracleReleasesWhatASortedListWould) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     std::mt19937_64 random(seed);

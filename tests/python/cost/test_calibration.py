@@ -49,6 +49,12 @@ def test_a_time_lost_in_noise_does_not_outweigh_the_others() -> None:
     assert found.row == pytest.approx(0.1, rel=0.15)
 
 
+def test_a_difference_within_the_noise_does_not_outweigh_times_beyond_it() -> None:
+    works, times = [Work(row=8.0), Work(row=96.0), Work(row=352.0)], [3.0, 400.0, 1500.0]
+    assert fit_costs(works, times).row < 2.0
+    assert fit_costs(works, times, noise=[30.0] * 3).row == pytest.approx(4.2, abs=0.1)
+
+
 def test_cost_is_that_of_the_least_disturbed_repeat_and_spread_that_of_all() -> None:
     observations = observed("hash", 1000, TRUE, noise=0.1)
     calibration = Calibration.from_observations(observations, ingest={"equal": 20}, machine={})

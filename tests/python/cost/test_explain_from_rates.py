@@ -1,10 +1,23 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner, Result
 
 from watersmeet.cli import app
+from watersmeet.cost import calibrate
+from watersmeet.join.calibration.cache import current_unit_costs
+
+
+@pytest.fixture(autouse=True)
+def _not_calibrated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("WATERSMEET_CACHE", str(tmp_path))
+    current_unit_costs.cache_clear()
+    yield
+    current_unit_costs.cache_clear()
 
 
 def explain(*arguments: str) -> Result:
@@ -47,3 +60,25 @@ def test_bad_rates_end_with_a_message() -> None:
     assert result.exit_code == 2
     assert "--rates '0': expected a number above 0" in result.stderr
     assert explain("--on", "equal(key)", "--rates", "5").exit_code == 2
+
+
+def test_costs_are_those_measured_on_this_machine_once_there_are_any() -> None:
+    rates = "--on", "equal(key)", "--window", "1s", "--rates", "1000", "--keys", "9"
+    assert "unit costs: defaults" in explain(*rates).stdout
+    calibrate(sizes=(8,), repeats=1)
+    assert "unit costs: measured on this machine" in explain(*rates).stdout
+
+
+def test_nothing_is_predicted_of_pairs_whose_cost_is_the_user_s() -> None:
+    result = explain("--on", "distance(image, l2, 5)", "--window", "1s", "--rates", "1000")
+    assert result.exit_code == 0, result.output
+    assert "predicted" not in result.stdout.replace("so nothing is predicted", "")
+    assert "scan, the usual one for this predicate" in result.stdout
+
+
+def test_the_baseline_is_never_advised_and_predicted_all_the_same() -> None:
+    result = explain(
+        "--on", "overlap(tags, 3)", "--window", "1s", "--rates", "1000", "--index", "inverted-by-id"
+    )
+    assert result.stdout.count("inverted-by-id, as asked") == 2
+    assert result.stdout.count("predicted") == 2

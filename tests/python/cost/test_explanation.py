@@ -95,7 +95,7 @@ def test_loads_are_estimated_from_keys_or_from_items() -> None:
         (wm.jaccard("t", at_least=0.5), "overlap"),
         (wm.same_set("t"), "overlap"),
         (wm.cosine(items="k", weights="w", at_least=0.5), "weighted"),
-        (wm.where(lambda left, right: left), "every"),
+        (wm.where(lambda left, right: left), "checked"),
         (None, "every"),
     ],
 )

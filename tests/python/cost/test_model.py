@@ -66,6 +66,11 @@ def test_exact_crossover_is_where_the_full_joins_cost_the_same(keys: int, rate: 
     assert model.cost("hash", "scan") == pytest.approx(cost, abs=5e-4)
 
 
+def test_half_the_keys_divide_the_crossover_by_more_than_two() -> None:
+    roots = [crossover(probing_rate=10, window=60, buckets=keys, **PAPER) for keys in (20, 10)]
+    assert roots[0] / roots[1] == pytest.approx(2.149, abs=5e-4)
+
+
 @pytest.mark.parametrize(("keys", "rate"), [(10, 66.923), (20, 143.846)])
 def test_approximate_crossover_leaves_out_insertion(keys: int, rate: float) -> None:
     assert crossover(probing_rate=10, window=60, buckets=keys, approximate=True, **PAPER) == pytest.approx(

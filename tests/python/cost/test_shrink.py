@@ -46,6 +46,26 @@ def test_rows_of_an_age_never_met_match_like_the_oldest_that_were() -> None:
     assert (lost.low, lost.high) == pytest.approx((lost.value / 2, lost.value * 2))
 
 
+def test_short_cells_of_which_only_matches_were_sampled_count_with_those_after_them() -> None:
+    ages = AgeCounts((1e5, 0.0, 0.0, 2e5, 0.0), (0.0,) * 5, (1e3, 900.0, 600.0, 500.0, 100.0), (9.0,) * 5)
+    densities = ages.densities(0.0)
+    assert densities[0] == pytest.approx(0.01, rel=0.01)
+    assert densities[1:4] == pytest.approx((0.01,) * 3, rel=0.01)
+    assert densities[4] == densities[3]
+
+
+def test_cells_of_any_length_divide_memory_as_equal_ones_do() -> None:
+    short = AgeCounts((1e5,) * 4, (0.0,) * 4, (3e3, 3e3, 3e3, 0.0), (9.0,) * 4, ends=(0.125, 0.25, 0.5, 1.0))
+    even = AgeCounts((1e5,) * 4, (0.0,) * 4, (3e3, 3e3, 0.0, 0.0), (9.0,) * 4)
+    other = _ages(0.01, 0.01, 0.01, 0.01)
+    kept = [
+        rows_to_keep((WindowNeed(10.0, 80.0, 1.0, ages), WindowNeed(10.0, 80.0, 1.0, other)), 900.0)
+        for ages in (short, even)
+    ]
+    assert kept[0] == kept[1]
+    assert short.spans(80.0) == (10.0, 10.0, 20.0, 40.0)
+
+
 def test_results_lost_follow_the_density_of_their_age_and_the_interval_the_sample() -> None:
     few = lost_results(_ages(0.001, 0.003, met=1e5, absent=50.0), 100.0)
     many = lost_results(_ages(0.001, 0.003, met=1e7, absent=50.0), 100.0)

@@ -296,3 +296,53 @@ def test_regulation_thins_the_faster_stream_beyond_what_fits(monkeypatch: pytest
     assert fast < 0.8 * fast_alone
     assert slow == pytest.approx(slow_alone, rel=0.2)
     assert slow > fast
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"order": wm.AdaptiveOrder()}, {"order": "filter-order"}, {"order": "sync-filter", "lateness": "300ms"}],
+    ids=str,
+)
+def test_results_found_at_once_shrink_the_windows_before_a_batch_is_refused(options: dict[str, Any]) -> None:
+    limit, rng = 1 << 18, np.random.default_rng(5)
+    join, found = _join(memory_limit=limit, window="3s", **options), 0
+    for step in range(50):  # a batch meets thousands of rows, and a tenth of them match
+        for name in "ab":
+            ids = np.arange(step * 100, step * 100 + 100)
+            rows = {"ts": ids * 1_000, "id": ids, "k": rng.integers(0, 10, 100)}
+            found += join.push(name, pa.table(rows)).num_rows
+            assert join.metrics.memory_bytes <= limit
+    metrics = join.metrics
+    assert found > 10_000
+    assert metrics.recall.low <= sum(each.done for each in metrics.directions) / sum(
+        each.due for each in metrics.directions
+    )
+    join.finish()
+    assert join.metrics.memory_bytes <= limit
+
+
+def test_rows_of_which_none_fits_are_owed_for() -> None:
+    join = _join(memory_limit="256KiB", window="10s")
+    for step in range(4):
+        for name in "ab":
+            ids = np.arange(3) + 3 * step
+            note = ["x" * (1 << 20)] * 3
+            join.push(name, pa.table({"ts": ids * 1_000_000, "id": ids, "k": ids % 2, "note": note}))
+    metrics = join.metrics
+    assert [stream.dropped_rows for stream in metrics.streams] == [12, 12]
+    lost, due = (sum(getattr(each, name) for each in metrics.directions) for name in ("lost", "due"))
+    assert lost == due == pytest.approx(12 * 12 - 2, rel=0.1)  # all but two pairs are within ten seconds
+    assert not metrics.recall.is_exact
+
+
+def test_recall_knows_rows_that_match_young_in_a_window_far_longer_than_they_match() -> None:
+    join, found = _join(memory_limit="1MiB", window="100s"), 0
+    for step in range(60):  # every row has one partner, a millisecond away
+        for name in "ab":
+            ids = np.arange(20) + 20 * step
+            keys = [f"{number:06d}".ljust(5_000, "-") for number in ids]
+            found += join.push(name, pa.table({"ts": ids * 1_000, "id": ids, "k": keys})).num_rows
+    metrics = join.metrics
+    assert sum(each.lost for each in metrics.directions) > 10 * sum(each.done for each in metrics.directions)
+    assert metrics.recall.value == pytest.approx(found / 1_200, abs=0.03)
+    assert metrics.recall.low > 0.5

@@ -2,7 +2,9 @@
 
 A right window is filled, renewed once over and probed by left rows, once for each structure, shape and size.
 Filling and renewing are compared with a scanned window, probing with probing an empty window, so that what
-is left is the structure's own. The meaning of the timings is settled in watersmeet.cost.calibration.
+is left is the structure's own. Between probes some of the window's rows give way to new ones, as they do in
+a join: a processor that meets the same rows again and again soon foresees every match. The meaning of the
+timings is settled in watersmeet.cost.calibration.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import pyarrow as pa
 
 from watersmeet._core import _native
 from watersmeet.cost import (
+    BASELINES,
     STRUCTURES,
     Calibration,
     DirectionLoad,
@@ -47,6 +50,9 @@ _SHORTEST_NS: Final = 1_000_000  # of a timed run, so that the clock's grain doe
 _UPKEEP_ROWS: Final = 16_384  # at least, to be filled and renewed
 _MOST_PROBES: Final = 16_384
 _FEWEST_PROBES: Final = 4
+_STEPS: Final = 16  # of a timed run: the probes come in so many batches, and window rows between them
+_MOST_RENEWED: Final = 16_384  # window rows, in all these steps
+_NOISE: Final = 0.1  # by which two runs that do the same may differ: caches, where memory lies
 
 
 def calibrate(
@@ -72,7 +78,7 @@ def calibrate(
         (shape, structure, rows)
         for shape in SHAPES
         for rows in sorted({_size(shape, rows) for rows in sizes})
-        for structure in STRUCTURES[shape.kind]
+        for structure in (*STRUCTURES[shape.kind], *BASELINES.get(shape.kind, ()))
     ]
     observations: list[Observation] = []
     ingest: dict[Kind, list[float]] = {}
@@ -129,29 +135,45 @@ class _Bench:
     def filling(self, salt: int, *, start: int = 0, rows: int | None = None) -> list[pa.RecordBatch]:
         return _filling(self.shape, (self.seed, salt), start, self.rows if rows is None else rows)
 
-    def probing(self, count: int) -> list[pa.RecordBatch]:
-        return _probing_rows(self.shape, (self.seed, 3), count, self.rows)
-
-    def filled(self, structure: Structure) -> Any:
-        join = self.join(structure)
-        for batch in self.filling(1):
-            join.push(1, batch)
-        return self.settled(join)
-
-    def settled(self, join: Any) -> Any:
-        """The join once the window's stream has promised that its rows to come are newer than any probe.
-
-        Probing rows then leave their own window at once, whether the other is full or empty: both pay for
-        that alike, and neither keeps what the run before it brought.
-        """
-        join.advance(1, self.rows)
-        _push(join, 0, self.probing(_FEWEST_PROBES))  # whatever is made on first use
-        return join
+    def probing(self, count: int, *, at: int) -> list[pa.RecordBatch]:
+        return _probing_rows(self.shape, (self.seed, 3), count, self.rows, at)
 
     def ingest_ns(self) -> float:
         """Nanoseconds per row of probing an empty window."""
-        batches, join = self.probing(_MOST_PROBES), self.settled(self.join("scan"))
-        return _timed(partial(_push, join, 0, batches)) / _MOST_PROBES
+        return _Probed(self, None).timed(_MOST_PROBES) / _MOST_PROBES
+
+
+class _Probed:
+    """A window that is probed, and slides on between the probes; with no structure it stays empty."""
+
+    def __init__(self, bench: _Bench, structure: Structure | None) -> None:
+        self._bench, self._is_empty = bench, structure is None
+        self.join = bench.join(structure or "scan")
+        self._end = bench.rows  # the time of the window's next row
+        self._runs = 0
+        if structure is not None:
+            _push(self.join, 1, bench.filling(1))
+        self.timed(_FEWEST_PROBES)  # whatever is made on first use
+
+    def timed(self, probes: int) -> float:
+        """Nanoseconds that so many probes take."""
+        bench, self._runs = self._bench, self._runs + 1
+        steps = min(_STEPS, probes)
+        renewed = min(bench.rows, _MOST_RENEWED)
+        rows = bench.filling(3 + self._runs, start=self._end, rows=renewed)
+        window = pa.Table.from_batches(rows).combine_chunks().to_batches()[0]
+        taken = 0.0
+        for step in range(steps):
+            begin, end = (renewed * edge // steps for edge in (step, step + 1))
+            if end > begin and not self._is_empty:
+                self.join.push(1, window.slice(begin, end - begin))
+            # The window's stream promises that its rows to come are newer than any probe. Probing rows then
+            # leave their own window at once, whether the other is full or empty: both pay for that alike.
+            self.join.advance(1, self._end + end)
+            count = probes * (step + 1) // steps - probes * step // steps
+            taken += _timed(partial(_push, self.join, 0, bench.probing(count, at=self._end + end - 1)))
+        self._end += renewed
+        return taken
 
 
 @lru_cache(maxsize=8)
@@ -159,23 +181,29 @@ def _filling(shape: Shape, seed: tuple[int, int], start: int, rows: int) -> list
     return _batches(np.arange(start, start + rows), shape.fill(np.random.default_rng(seed), rows))
 
 
-@lru_cache(maxsize=8)
-def _probing_rows(shape: Shape, seed: tuple[int, int], count: int, rows: int) -> list[pa.RecordBatch]:
-    return _batches(np.full(count, rows - 1), shape.probe(np.random.default_rng(seed), count, rows))
+def _probing_rows(
+    shape: Shape, seed: tuple[int, int], count: int, rows: int, at: int
+) -> list[pa.RecordBatch]:
+    return _batches(np.full(count, at), _probing_columns(shape, (*seed, at), count, rows))
+
+
+@lru_cache(maxsize=2 * _STEPS)
+def _probing_columns(shape: Shape, seed: tuple[int, ...], count: int, rows: int) -> list[pa.Array]:
+    return shape.probe(np.random.default_rng(seed), count, rows)
 
 
 def _probing(bench: _Bench, structure: Structure, repeats: int) -> Observation:
     """Timed probes of a full window, less those of an empty one."""
-    join = bench.filled(structure)
-    probes = _enough_probes(bench, join)
-    batches, found = bench.probing(probes), join.statistics()["results"]
-    full, empty, nothing = [], [], bench.settled(bench.join("scan"))
+    probed, nothing = _Probed(bench, structure), _Probed(bench, None)
+    probes = _enough_probes(probed)
+    found, full, empty = probed.join.statistics()["results"], [], []
     for _ in range(repeats):
-        empty.append(_timed(partial(_push, nothing, 0, batches)))
-        full.append(_timed(partial(_push, join, 0, batches)))
-    matches = (join.statistics()["results"] - found) / (repeats * probes)
+        empty.append(nothing.timed(probes))
+        full.append(probed.timed(probes))
+    matches = (probed.join.statistics()["results"] - found) / (repeats * probes)
     work = probe_work(_load(bench, matches), structure)
-    return Observation(*_key(bench, structure), work, _beyond(full, empty, probes))
+    noise = _NOISE * min(empty) / probes
+    return Observation(*_key(bench, structure), work, _beyond(full, empty, probes), noise)
 
 
 def _keeping_up(bench: _Bench, structure: Structure, repeats: int) -> list[Observation]:
@@ -186,8 +214,11 @@ def _keeping_up(bench: _Bench, structure: Structure, repeats: int) -> list[Obser
     fills = _beyond([fill for fill, _ in own], [fill for fill, _ in plain], rows)
     renewals = _beyond([renewal for _, renewal in own], [renewal for _, renewal in plain], rows)
     expiry = tuple(max(renewal - fill, 0.0) for renewal, fill in zip(renewals, fills, strict=True))
-    key = _key(bench, structure)
-    return [Observation(*key, Work(insert=1.0), fills), Observation(*key, Work(expire=1.0), expiry)]
+    key, noise = _key(bench, structure), _NOISE * min(fill for fill, _ in plain) / rows
+    return [
+        Observation(*key, Work(insert=1.0), fills, noise),
+        Observation(*key, Work(expire=1.0), expiry, noise),
+    ]
 
 
 def _key(bench: _Bench, structure: Structure) -> tuple[Kind, Structure, float]:
@@ -219,11 +250,11 @@ def _push(join: Any, stream: int, batches: list[pa.RecordBatch]) -> None:
         join.push(stream, batch)
 
 
-def _enough_probes(bench: _Bench, join: Any) -> int:
+def _enough_probes(probed: _Probed) -> int:
     """How many probes take long enough to be timed."""
     probes = _FEWEST_PROBES
     while probes < _MOST_PROBES:
-        taken = _timed(partial(_push, join, 0, bench.probing(probes)))
+        taken = probed.timed(probes)
         if taken >= _SHORTEST_NS / 4:
             return min(_MOST_PROBES, probes * max(1, round(_SHORTEST_NS / taken)))
         probes *= 8
@@ -234,7 +265,7 @@ def _load(bench: _Bench, matches: float) -> DirectionLoad:
     if bench.shape.kind not in ("overlap", "weighted"):
         return _direction(bench, matches, items=1.0, entries=None)
     window = np.concatenate([batch.column(1).flatten().to_numpy() for batch in bench.filling(1)])
-    rows = bench.probing(1_024)
+    rows = bench.probing(1_024, at=bench.rows - 1)
     asked = np.concatenate([batch.column(1).flatten().to_numpy() for batch in rows])
     probes = sum(batch.num_rows for batch in rows)
     counts = np.bincount(window, minlength=int(max(window.max(), asked.max())) + 1)

@@ -28,11 +28,13 @@ class Counts:
         """After another look."""
         parts = {}
         for each in fields(AgeCounts):
+            if each.name == "ends":
+                continue
             new = np.asarray(getattr(now, each.name), float)
             last = np.resize(np.asarray(getattr(self.last, each.name) or (0.0,), float), new.shape)
             kept = np.resize(np.asarray(getattr(self.decayed, each.name) or (0.0,), float), new.shape)
             parts[each.name] = tuple(float(value) for value in _DECAY * kept + np.maximum(0.0, new - last))
-        return Counts(now, AgeCounts(**parts))
+        return Counts(now, AgeCounts(**parts, ends=now.ends))
 
     def plain(self) -> list[list[list[float]]]:
         """As lists of numbers."""

@@ -38,6 +38,7 @@ _LARGEST_BATCH: Final = 0.5  # of the limit; a larger one is thinned
 _RESERVE: Final = 0.25  # of the limit, at most, kept free for the next batch
 _LATE_SHARE: Final = 0.125  # of the limit, for late rows that nobody has fetched
 _ATTEMPTS: Final = 24
+_EMPTY_BYTES: Final = 32 << 10  # of the core whatever it holds, at least what it takes with empty windows
 _EXPLORED: Final = 1 / 64  # of the memory goes to either window now and then, so that its density is known
 _EXPLORE_EVERY: Final = 8
 _RELEASED: Final = 8 << 20  # bytes in and out after which freed memory goes back to the system
@@ -91,9 +92,24 @@ class MemoryKeeper:
         core = engine.setup.core
         self._others = (engine.pushed[0], engine.pushed[1])
         others = self.taken(engine) - core.memory_bytes
+        # What cannot be given up must leave room for windows that are empty, since they stay.
+        if self.may_shrink:
+            others += _EMPTY_BYTES
         core.set_room(max(0, self.limit - others), may_evict=self.may_shrink)
         if self.may_shrink and hasattr(core, "measure_ages"):
             core.measure_ages()
+
+    def gave_way(self, engine: Engine) -> bool:
+        """Halve both windows, so that a batch finds fewer results at once; False where they are empty."""
+        rows = engine.window_rows()
+        if not self.may_shrink or not any(rows):
+            return False
+        for side in (0, 1):
+            if rows[side]:
+                engine.setup.core.evict(side, rows[side] // 2)
+        self._note_given_up(engine, others=(engine.pushed[0], engine.pushed[1]))
+        _release(engine)
+        return True
 
     def refusal(self, engine: Engine, side: int, rows: int, error: MemoryLimitError) -> MemoryLimitError:
         """The core's error in words for the user."""
@@ -105,7 +121,8 @@ class MemoryKeeper:
         )
         return MemoryLimitError(
             f"stream {name!r}: a batch of {rows:,} rows does not fit under memory_limit={self.limit:,}:"
-            f" {error}; nothing was taken. To go on, {advice}"
+            f" {error}, beside {sum(engine.payload_bytes()):,} of payload; nothing was taken."
+            f" To go on, {advice}"
         )
 
     def _thinned(self, engine: Engine, side: int, batch: pa.RecordBatch, fits: float) -> int:
@@ -228,7 +245,7 @@ class MemoryKeeper:
         """The share of the answer that memory left: of all, and of each direction."""
         ages = counted_ages(engine)
         known = [each.density for each in ages]
-        common = next((density for density in known if density is not None), 0.0)
+        common = next((density for density in known if density is not None), None)
         lost = [
             lost_results(each, direction["lost"], otherwise=common)
             for each, direction in zip(ages, counted["directions"], strict=True)

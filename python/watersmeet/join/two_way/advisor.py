@@ -59,7 +59,8 @@ class IndexAdvisor:
     """Watches one join's counters and changes its indexes."""
 
     def __init__(self, config: JoinConfig, division: Split, *, unit_costs: UnitCosts | None = None) -> None:
-        self.kind: Kind = kind_of(division.driver)
+        # Where only functions decide, every pair is put to them.
+        self.kind: Kind = kind_of((*division.terms, *division.functions, None)[0])
         self.index = list(division.index)
         self.asked = tuple(asked != "auto" for asked in config.index)
         self.changes: list[Change] = []
@@ -135,6 +136,9 @@ class IndexAdvisor:
 
     def structure(self, window: int, load: DirectionLoad) -> Structure | None:
         """What the window is kept as; of an inverted index, with the merge that the load favours."""
+        index = self.index[window]
+        if index == "inverted-by-id":  # never advised, so not among those
+            return index if (load.kind, index) in self.unit_costs.curves else None
         return self._current(window, structure_costs(load, self.unit_costs))
 
     def _current(self, window: int, costs: dict[Structure, float]) -> Structure | None:

@@ -231,7 +231,8 @@ def _refuse_what_is_to_come(config: JoinConfig) -> None:
         )
     if config.shed is not None and config.threads > 1:
         raise ConfigError(
-            f"threads={config.threads} with shed=: a join that sheds runs on one thread; expected 1"
+            f"threads={config.threads} with shed=: a join that sheds decides row by row what it can still"
+            " afford, so it runs on one thread; expected threads=1, or shed=None"
         )
     low, high = config.apart_ns
     if low is not None and high is not None and low > high:

@@ -293,14 +293,17 @@ class Engine:
         if memory is None or rows == 0:
             return self._push_all(side, batch, at)
         kept = memory.kept_of(self, side, batch)
-        try:
-            if kept == rows:
-                found = self._push_all(side, batch, at)
-            else:
-                found = self._push_thinned(side, batch, kept, at)
-        except MemoryLimitError as error:
-            raise memory.refusal(self, side, rows, error) from None
-        return found
+        while True:
+            try:
+                if kept == rows:
+                    return self._push_all(side, batch, at)
+                return self._push_thinned(side, batch, kept, at)
+            except MemoryLimitError as error:
+                if memory.gave_way(self):
+                    continue
+                if not memory.may_shrink or kept == 0:
+                    raise memory.refusal(self, side, rows, error) from None
+            kept //= 2
 
     def _push_thinned(
         self, side: int, batch: pa.RecordBatch, kept: int, at: float | None

@@ -70,7 +70,7 @@ def _direction(
     row_s = engine.stopwatch.row_s(side)
     kept = _kept(engine, loads)
     return explain_direction(
-        None if loads is None or kept is None else loads[other],
+        None if loads is None else loads[other],
         names=(engine.config.names[side], engine.config.names[other]),
         unit_costs=advisor.unit_costs,
         structure=_named(engine, other) if kept is None else kept[other],
