@@ -50,7 +50,7 @@ def arrivals(rows: pa.Table, batches: int, *, how: str, side: int) -> list[pa.Ta
 def test_oracle_any_cut_gives_the_answer_of_wm_join(family: str, partitions: int, how: str) -> None:
     by = "key" if family in ("equal", "equal two", "equal and band") and partitions == 3 else "slice"
     asked = request(LEFT, RIGHT, on=FAMILIES[family], by=by, labels=tuple(range(partitions)))
-    for batches in (1, 7, 12):
+    for batches in (1, 7):
         query = Query(asked, delay=DELAY)
         bucket.forget()
         lots = [arrivals(rows, batches, how=how, side=side) for side, rows in enumerate((LEFT, RIGHT))]
