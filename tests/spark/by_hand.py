@@ -79,6 +79,7 @@ class Query:
         self.latest: list[int | None] = [None, None]
         self.watermark: int | None = None
         self.results: list[pa.Table] = []
+        self.on_time: list[list[pa.Table]] = [[], []]  # the rows of each side that were not late
         self.counts: dict[str, float] = {}
         self.reports: list[dict[int, dict[str, float]]] = []  # of each micro-batch, by bucket
         self.rng = np.random.default_rng(seed)
@@ -88,6 +89,10 @@ class Query:
         """One micro-batch. With `fail` a bucket's first attempt is lost; with `move` a worker is another."""
         rows: dict[int, list[tuple[int, int, pa.Table]]] = {label: [] for label in self.asked.labels}
         for side, table in enumerate((left, right)):
+            times = np.asarray(table["ts"].cast(pa.int64()))
+            self.on_time[side].append(
+                table if self.watermark is None else table.filter(pa.array(times > self.watermark))
+            )
             if self.asked.by == "key":
                 table = table.append_column(
                     "__watersmeet_bucket",
@@ -119,6 +124,11 @@ class Query:
         """All results so far."""
         schema = self.asked.output_schema()
         return pa.concat_tables([table.cast(schema) for table in self.results] or [schema.empty_table()])
+
+    def expected(self) -> pa.Table:
+        """wm.join of all rows that were not late."""
+        left, right = map(pa.concat_tables, self.on_time)
+        return expected(left, right, self.asked)
 
     def _apply(self, label: int, arrived: list[tuple[int, int, pa.Table]]) -> bucket.Done:
         return bucket.apply(

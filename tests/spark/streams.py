@@ -51,15 +51,14 @@ def run(out: DataFrame, base: Path) -> StreamingQuery:
     return query
 
 
-def start(out: DataFrame, base: Path) -> StreamingQuery:
-    """The same, running."""
-    return (
+def start(out: DataFrame, base: Path, *, once: bool = True) -> StreamingQuery:
+    """The same, running; with once=False it waits for more."""
+    writer = (
         out.writeStream.format("parquet")
         .option("path", str(base / "out"))
         .option("checkpointLocation", str(base / "checkpoint"))
-        .trigger(availableNow=True)
-        .start()
     )
+    return (writer.trigger(availableNow=True) if once else writer).start()
 
 
 def sunk(spark: SparkSession, base: Path) -> pa.Table:

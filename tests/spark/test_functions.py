@@ -49,3 +49,4 @@ def test_functions_work_on_spark_columns(spark: SparkSession) -> None:
     assert [row["overlap"] for row in out] == [len(row["tags"]) for row in out]
     assert all(row["jaccard"] == (1.0 if row["tags"] else 0.0) for row in out)
     assert all(row["cosine"] == pytest.approx(1.0 if row["tags"] else 0.0) for row in out)
+    assert frame.select(functions.overlap("tags", "tags")).columns == ["overlap(tags, tags)"]

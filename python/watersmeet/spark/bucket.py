@@ -20,7 +20,8 @@ from watersmeet.spark.counts import counted
 from watersmeet.spark.live import Arrived, Live, in_order
 from watersmeet.spark.pack import instants
 from watersmeet.spark.request import OWNED, Request, Role
-from watersmeet.spark.segments import Log, Segment, Store
+from watersmeet.spark.retention import Segment
+from watersmeet.spark.segments import Log, Store
 from watersmeet.vocabulary.duration import NANOSECONDS
 
 __all__ = ["Done", "apply", "forget"]
@@ -69,9 +70,7 @@ def apply(
     done.tables += live.push(rows) if budget is None else budget.join(live, rows)
     joined = meter.clock()
     for entry in rows:
-        latest = int(entry.times[-1])
-        if log.is_needed(entry.side, entry.role, latest, watermark):
-            log.append(entry.side, entry.role, entry.table, latest)
+        log.append(entry, watermark)
     done.tables += live.advance(watermark)
     log.expire(watermark)
     done.timer = _next_look(request, log, watermark)

@@ -22,12 +22,12 @@ ColumnLike: TypeAlias = "Column | str"
 
 def overlap(left: ColumnLike, right: ColumnLike) -> Column:
     """How many items the two sets share (int); null where a set is null."""
-    return _made("overlaps", "int", left, right)
+    return _made("overlap", "int", left, right)
 
 
 def jaccard(left: ColumnLike, right: ColumnLike) -> Column:
     """Shared items over all items of the two sets (double); 0 for two empty sets, null where one is null."""
-    return _made("jaccards", "double", left, right)
+    return _made("jaccard", "double", left, right)
 
 
 def cosine(
@@ -37,12 +37,14 @@ def cosine(
 
     An item listed twice counts with the sum of its weights. For map columns: F.map_keys and F.map_values.
     """
-    return _made("cosines", "double", left_items, left_weights, right_items, right_weights)
+    return _made("cosine", "double", left_items, left_weights, right_items, right_weights)
 
 
 def _made(name: str, kind: str, *columns: ColumnLike) -> Column:
     if not hasattr(F, "arrow_udf"):
         raise ConfigError("watersmeet.spark.functions needs arrow_udf, which came with pyspark 4.1")
     make: Any = F.arrow_udf
-    made: Column = make(by_columns("watersmeet.spark.similarity", name, len(columns)), kind)(*columns)
+    function = by_columns("watersmeet.spark.similarity", f"{name}s", len(columns))
+    function.__name__ = name  # Spark calls the column after it
+    made: Column = make(function, kind)(*columns)
     return made

@@ -25,7 +25,7 @@ from watersmeet.errors import ConfigError, SchemaError
 from watersmeet.spark.api import planned
 from watersmeet.spark.asking import asked
 from watersmeet.spark.watermarks import delay_of, without_watermark
-from watersmeet.vocabulary import Predicate, Span, Stream, Where
+from watersmeet.vocabulary import Comparisons, PerBatch, Predicate, Shed, Span, Stream, Where
 from watersmeet.vocabulary.duration import NANOSECONDS
 from watersmeet.vocabulary.predicate import Cosine, Dot, Equal
 
@@ -59,6 +59,7 @@ class _Asked:
     on: Mapping[tuple[str, str], Predicate]
     partitions: int | None
     vectors: Mapping[str, int]
+    shed: Shed | None  # of each stage
     name: str
     streaming: bool
 
@@ -86,6 +87,7 @@ def multi_join(
     tree: Any = None,
     partitions: int | None = None,
     vectors: Mapping[str, int] | None = None,
+    shed: Shed | None = None,
     name: str = "join",
 ) -> DataFrame:
     """Join several batch or several streaming DataFrames; columns come out as "<stream>.<column>".
@@ -95,6 +97,7 @@ def multi_join(
     on       predicates by pair of streams; pairs without one meet on time alone
     tree     who is joined with whom, as nested pairs of names; None: each with all before it
     vectors  the lengths of columns that wm.distance compares: {"A.image": 64, "B.image": 64}
+    shed     wm.Shed(budget=wm.per_batch("2s")) or wm.comparisons(n): over all stages, an equal part each
     name     streams: the counters of a stage are observed as "watersmeet:<name>:<stream>+<stream>..."
     """
     streams = {stream.name: (stream, frame) for stream, frame in inputs}
@@ -112,8 +115,32 @@ def multi_join(
             f"{', '.join(map(repr, live))} are streams and {', '.join(map(repr, still))} are not: expected"
             " all streaming or all batch DataFrames"
         )
-    common = _Asked(streams, on, partitions, vectors or {}, name, streaming=any(kinds.values()))
+    common = _Asked(
+        streams,
+        on,
+        partitions,
+        vectors or {},
+        _shed_of_a_stage(shed, stages=len(inputs) - 1),
+        name,
+        streaming=any(kinds.values()),
+    )
     return _joined(shape, common).frame.drop(_LATEST, _DEADLINE)
+
+
+def _shed_of_a_stage(shed: Any, *, stages: int) -> Any:
+    """Stages come one after the other in a micro-batch, each with its part of the budget."""
+    if not isinstance(shed, Shed):
+        return shed  # None, or what asked() refuses in words
+    if shed.utility is not None:
+        raise ConfigError(
+            "Shed(utility) with multi_join: rows of partial results have no type; expected None"
+        )
+    budget = shed.budget
+    if isinstance(budget, Comparisons):
+        return replace(shed, budget=replace(budget, per_second=budget.per_second / stages))
+    if isinstance(budget, PerBatch):
+        return replace(shed, budget=PerBatch(Span(nanoseconds=max(1, budget.span.amount // stages))))
+    return shed
 
 
 def _joined(shape: Any, common: _Asked) -> _Part:
@@ -133,7 +160,7 @@ def _joined(shape: Any, common: _Asked) -> _Part:
         partitions=common.partitions,
         slice_span=None,
         skew=None,
-        shed=None,
+        shed=common.shed,
         type_columns=None,
         vectors=_present(common.vectors, left.frame, right.frame),
         streaming=common.streaming,

@@ -55,8 +55,9 @@ class SparkStore:
 
     def index(self) -> str | None:
         """The index as it was last put; None at the start."""
-        held = self._entries.getValue((_INDEX,))
-        return None if held is None else bytes(held[0]).decode()
+        if not self._entries.containsKey((_INDEX,)):  # to ask for what is not there makes Spark warn
+            return None
+        return bytes(self._entries.getValue((_INDEX,))[0]).decode()
 
     def put_index(self, text: str) -> None:
         """Replace the index."""

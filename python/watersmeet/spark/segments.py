@@ -1,27 +1,30 @@
 """The truth about a bucket: an append-only log of segments of rows, and an index that says what is in it.
 
-A segment holds rows of one side and role of one micro-batch, in order of time. The segments of a batch lie
-one after the other in as few entries of the store as keep to about a megabyte each: every call costs the
-same, and state stores slow down beyond that. Segments are dropped whole, by the index alone; their bytes are
-read only to rebuild. Every batch that is applied leaves a random token in the index, so that a join kept in
-memory can tell whether it has seen exactly the batches that the store has: a batch that failed and came again
-has another token.
+A segment holds rows of one side and role of one micro-batch, in order of time, cut at basic windows. The
+segments of a batch lie one after the other in as few entries of the store as keep to about a megabyte each:
+every call costs the same, and state stores slow down beyond that. Segments are dropped whole, by the index
+alone (retention.py says when); their bytes are read only to rebuild. Every batch that is applied leaves a
+random token in the index, so that a join kept in memory can tell whether it has seen exactly the batches that
+the store has: a batch that failed and came again has another token.
 """
 
 from __future__ import annotations
 
 import json
 import secrets
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
+from itertools import pairwise
 from typing import Any, Final, Protocol
 
 import pyarrow as pa
 
 from watersmeet.errors import WatersmeetError
 from watersmeet.spark.blobs import from_blob, pieces, to_blob
+from watersmeet.spark.live import Arrived
 from watersmeet.spark.request import Request, Role
+from watersmeet.spark.retention import Segment, cuts, may_matter, needed
 
-__all__ = ["Index", "Log", "Segment", "Store"]
+__all__ = ["Index", "Log", "Store"]
 
 ENTRY_BYTES: Final = 1 << 20
 _TOKENS_KEPT: Final = 64
@@ -44,19 +47,6 @@ class Store(Protocol):
 
     def drop_entry(self, number: int) -> None:
         """Remove an entry."""
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """What the index knows of a segment."""
-
-    number: int  # of the entry that holds it
-    start: int  # where it begins there
-    side: int
-    role: Role
-    rows: int
-    bytes: int
-    latest: int  # the largest time in it
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +83,7 @@ class Index:
 
     def to_text(self) -> str:
         """As it is stored."""
-        segments = [[s.number, s.start, s.side, s.role, s.rows, s.bytes, s.latest] for s in self.segments]
+        segments = [astuple(segment) for segment in self.segments]
         values = [self.signature, self.next, self.watermark, self.disorder, self.timer, segments]
         return json.dumps([*values, self.tokens, self.carried], separators=(",", ":"))
 
@@ -130,17 +120,25 @@ class Log:
         self._entry = b""  # of this batch, not yet put
         self._last_read: tuple[int, bytes] = (-1, b"")
 
-    def append(self, side: int, role: Role, table: pa.Table, latest: int) -> None:
-        """Add rows of this batch."""
-        for piece in pieces(table, most_bytes=ENTRY_BYTES):
-            data = to_blob(piece)
-            if self._entry and len(self._entry) + len(data) > ENTRY_BYTES:
-                self._put()
-            segment = Segment(
-                self.index.next, len(self._entry), side, role, piece.num_rows, len(data), latest
-            )
-            self._entry += data
-            self.index = replace(self.index, segments=(*self.index.segments, segment))
+    def append(self, rows: Arrived, watermark: int | None) -> None:
+        """Add rows of this batch, but for those that nothing still to come can need."""
+        for start, end in pairwise(cuts(self._request, rows.times)):
+            latest = int(rows.times[end - 1])
+            if not may_matter(self._request, rows.side, rows.role, latest, watermark):
+                continue
+            for piece in pieces(rows.table.slice(start, end - start), most_bytes=ENTRY_BYTES):
+                times = rows.times[start : start + piece.num_rows]
+                self._add(rows.side, rows.role, piece, int(times[0]), int(times[-1]))
+                start += piece.num_rows
+
+    def _add(self, side: int, role: Role, piece: pa.Table, earliest: int, latest: int) -> None:
+        data = to_blob(piece)
+        if self._entry and len(self._entry) + len(data) > ENTRY_BYTES:
+            self._put()
+        place = (self.index.next, len(self._entry))
+        segment = Segment(*place, side, role, piece.num_rows, len(data), earliest, latest)
+        self._entry += data
+        self.index = replace(self.index, segments=(*self.index.segments, segment))
 
     def read(self, segment: Segment) -> pa.Table:
         """The rows of a segment."""
@@ -154,18 +152,14 @@ class Log:
             self.index = replace(self.index, next=self.index.next + 1)
             self._entry = b""
 
-    def is_needed(self, side: int, role: Role, latest: int, watermark: int | None) -> bool:
-        """Whether rows up to `latest` can still meet a row that the watermark lets come."""
-        return watermark is None or latest + self._request.reach(side, role) > watermark
-
     def expire(self, watermark: int | None) -> None:
         """Drop the segments that nothing still to come can need."""
         self._put()
-        kept = [s for s in self.index.segments if self.is_needed(s.side, s.role, s.latest, watermark)]
+        kept = needed(self._request, self.index.segments, watermark)
         gone = {s.number for s in self.index.segments} - {s.number for s in kept}
         for number in sorted(gone):
             self._store.drop_entry(number)
-        self.index = replace(self.index, segments=tuple(kept), watermark=watermark)
+        self.index = replace(self.index, segments=kept, watermark=watermark)
 
     def commit(self) -> None:
         """End the batch: a new token, and the index written."""
