@@ -1,8 +1,10 @@
-"""Joins on several threads, measured: python bench/ring.py [--repeats 5]
+"""Joins on several threads, measured: python bench/ring.py [--only w1,w2,images,where] [--repeats 5]
 
 Each line first checks its answer against the line it is compared with, then all lines run in turn, round
 after round, and the best of each counts. Wall clock, both cores: run it on a machine that does nothing else.
-Targets are those of the issue on expensive predicates. Writes bench/results/ring.json.
+Windows are full for most of a run: NumPy's loop slows down where its temporaries leave the cache, as they do
+with 500 images. Targets are those of the issue on expensive predicates. Writes bench/results/ring.json, the
+groups that ran.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[0] = str(ROOT)
@@ -122,52 +124,65 @@ def _numpy_where(left: pa.Table, right: pa.Table) -> Any:
     return difference.sum(axis=1, dtype=np.uint32) <= NEAR * PIXELS
 
 
-def main(repeats: int = 5, rows: int = 2000, where_rows: int = 300) -> None:
-    """Run all lines, print the ratios and write them down."""
+def _groups(rows: int, where_rows: int) -> dict[str, Callable[[], list[Line]]]:
+    """Lines that are compared with the first of their group, made when they are wanted."""
     import watersmeet as wm
 
-    images = _images(rows, 1)[1], _images(rows, 2)[1]
-    few = _images(where_rows, 1), _images(where_rows, 2)
-    few_tables = (few[0][1], few[1][1])
     near = wm.distance("image", metric="mean-abs", at_most=NEAR)
-    groups = [
-        [Line(f"W1 threads={n}", _window_join("W1", batch=65_536, threads=n)) for n in (1, 2)],
-        [Line(f"W2 threads={n}", _window_join("W2", batch=1_024, threads=n)) for n in (1, 2)],
-        [
-            Line(f"images {topology} slices={n}", _ring_join(images, near, slices=n, topology=topology))
+
+    def images() -> list[Line]:
+        tables = _images(rows, 1)[1], _images(rows, 2)[1]
+        return [
+            Line(f"images {topology} slices={n}", _ring_join(tables, near, slices=n, topology=topology))
             for topology in ("split", "ring")
             for n in (1, 2)
-        ],
-        [
+        ]
+
+    def where() -> list[Line]:
+        few = _images(where_rows, 1), _images(where_rows, 2)
+        join = _ring_join((few[0][1], few[1][1]), wm.where(_numpy_where), slices=1, topology="split")
+        return [
             Line("images numpy loop", _numpy_loop((few[0][0], few[1][0]))),
-            Line("images where", _ring_join(few_tables, wm.where(_numpy_where), slices=1, topology="split")),
-        ],
-    ]
-    for group in groups:
-        answers = [line.once() for line in group]
-        if len(set(answers)) != 1:
-            raise SystemExit(
-                f"answers differ: {dict(zip([line.name for line in group], answers, strict=True))}"
-            )
-        for _ in range(repeats):
-            for line in group:
-                line.once()
+            Line("images where", join),
+        ]
+
+    return {
+        "w1": lambda: [Line(f"W1 threads={n}", _window_join("W1", batch=65_536, threads=n)) for n in (1, 2)],
+        "w2": lambda: [Line(f"W2 threads={n}", _window_join("W2", batch=1_024, threads=n)) for n in (1, 2)],
+        "images": images,
+        "where": where,
+    }
+
+
+def main(
+    only: str = "", repeats: Annotated[int, typer.Option(min=1)] = 5, rows: int = 2000, where_rows: int = 1200
+) -> None:
+    """Run the lines, print the ratios and write them down."""
+    groups = _groups(rows, where_rows)
+    file = ROOT / "bench" / "results" / "ring.json"
+    kept = json.loads(file.read_text()).get("groups", {}) if file.exists() else {}
+    for name in only.split(",") if only else groups:
+        kept[name] = {"machine": machine.card(), "lines": _measured(groups[name](), repeats)}
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(json.dumps({"groups": kept}, indent=1, default=str) + "\n")
+
+
+def _measured(group: list[Line], repeats: int) -> list[dict[str, Any]]:
+    answers = [line.once() for line in group]
+    if len(set(answers)) != 1:
+        raise SystemExit(f"answers differ: {dict(zip([line.name for line in group], answers, strict=True))}")
+    for _ in range(repeats):
         for line in group:
-            rate = f"{line.compared / line.cpu / 1e6:8.2f} M comparisons/CPU-s" if line.compared else ""
-            ratio = group[0].wall / line.wall
-            print(
-                f"{line.name:24} wall {line.wall:7.3f} s  cpu {line.cpu:7.3f} s  x{ratio:5.2f} {rate}",
-                flush=True,
-            )
-    results = ROOT / "bench" / "results"
-    results.mkdir(exist_ok=True)
-    lines = [
-        {"name": line.name, "wall": line.wall, "cpu": line.cpu, "compared": line.compared}
-        for group in groups
-        for line in group
+            line.once()
+    for line in group:
+        rate = f"{line.compared / line.cpu / 1e6:8.3f} M comparisons/CPU-s" if line.compared else ""
+        ratio = group[0].wall / line.wall
+        print(
+            f"{line.name:24} wall {line.wall:7.3f} s  cpu {line.cpu:7.3f} s  x{ratio:5.2f} {rate}", flush=True
+        )
+    return [
+        {"name": line.name, "wall": line.wall, "cpu": line.cpu, "compared": line.compared} for line in group
     ]
-    text = json.dumps({"machine": machine.card(), "lines": lines}, indent=1, default=str)
-    (results / "ring.json").write_text(text + "\n")
 
 
 if __name__ == "__main__":

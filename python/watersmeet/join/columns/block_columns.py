@@ -1,12 +1,13 @@
 """Payload columns of any other type: Arrow blocks of consecutive rows.
 
 Small blocks are merged as they pile up, so that a gather touches few. A gather sorts the rows asked for by
-block, takes from each block once, and puts the values back in the order asked for.
+block, takes from each block once, and puts the values back in the order asked for. Vectors of rows one after
+the other are not copied at all; that of one row many times, as a probing row is asked for, is kept at hand.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,10 +15,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from watersmeet.join.columns.layouts import can_share, shared
+
 __all__ = ["BlockColumns", "taken"]
 
 _MOST_ROWS = 1 << 17  # of a merged block: what has left the window can then be given back in pieces
 _MOST_BYTES = 1 << 28
+_MOST_REPEATED_BYTES = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,21 +32,31 @@ class _Block:
     bytes: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Repeated:
+    row: int
+    count: int
+    columns: tuple[Any, ...]
+
+
 class BlockColumns:
     """Rows of some columns, in blocks by first row."""
 
     def __init__(self, schema: pa.Schema, first: int, *, most_bytes: int | None = None) -> None:
         """`most_bytes`, of a block: under a memory limit, where buffers shared with others are copied too."""
         self._kinds = schema.types
+        self._shares = all(can_share(kind) for kind in schema.types)
         self._end = first
         self._blocks: list[_Block] = []
         self._most_bytes = _MOST_BYTES if most_bytes is None else most_bytes
         self._is_limited = most_bytes is not None
+        self._repeated: _Repeated | None = None
 
     @property
     def bytes(self) -> int:
         """Memory held by the blocks."""
-        return sum(block.bytes for block in self._blocks)
+        repeated = 0 if self._repeated is None else _bytes(self._repeated.columns)
+        return sum(block.bytes for block in self._blocks) + repeated
 
     def append(self, columns: Sequence[pa.Array], rows: int) -> None:
         """Add the next rows as a block."""
@@ -57,6 +71,7 @@ class BlockColumns:
         while self._blocks and self._blocks[-1].first >= end:
             self._blocks.pop()
         self._end = end
+        self._repeated = None  # another row may get its number
 
     def settle(self) -> None:
         """Merge small blocks at the end: each block stays at least twice the size of the next.
@@ -86,15 +101,48 @@ class BlockColumns:
             gone += 1
         if gone:
             del self._blocks[:gone]
+        if self._repeated is not None and self._repeated.row < row:
+            self._repeated = None
 
     def gather(self, rows: npt.NDArray[np.int64], missing: npt.NDArray[np.bool_] | None) -> list[Any]:
         """The columns of these rows; null where `missing`."""
         present = rows if missing is None else rows[~missing]
         if len(present) == 0:
             return [pa.nulls(len(rows), kind) for kind in self._kinds]
+        if missing is None and self._shares:
+            at_hand = self._at_hand(rows)
+            if at_hand is not None:
+                return at_hand
         parts, order = self._parts(present)
         back = _back(order, len(rows), missing)
         return [_in_order(self._take(parts, place), back) for place in range(len(self._kinds))]
+
+    def _at_hand(self, rows: npt.NDArray[np.int64]) -> list[pa.Array] | None:
+        first, last, count = int(rows[0]), int(rows[-1]), len(rows)
+        if last - first == count - 1 and bool((rows[1:] - rows[:-1] == 1).all()):
+            return self._stretch(first, count)
+        if first == last and bool((rows == first).all()):
+            return self._same(first, count)
+        return None
+
+    def _stretch(self, first: int, count: int) -> list[pa.Array] | None:
+        """The columns of rows one after the other, without a copy; None where that cannot be."""
+        block = next(block for block in self._blocks if first < block.first + block.rows)
+        if first + count > block.first + block.rows:
+            return None
+        return _all(shared(column, first - block.first, count) for column in block.columns)
+
+    def _same(self, row: int, count: int) -> list[pa.Array] | None:
+        """The columns of one row, so many times; None where it cannot be kept at hand."""
+        kept = self._repeated
+        if kept is None or kept.row != row or kept.count < count:
+            block = next(block for block in self._blocks if row < block.first + block.rows)
+            if block.bytes // block.rows * count > _MOST_REPEATED_BYTES:
+                return None
+            places = pa.array(np.full(count, row - block.first))
+            kept = _Repeated(row, count, tuple(column.take(places) for column in block.columns))
+            self._repeated = kept
+        return _all(shared(column, 0, count) for column in kept.columns)
 
     def _parts(
         self, rows: npt.NDArray[np.int64]
@@ -130,6 +178,15 @@ def taken(column: pa.Array, rows: pa.Array) -> list[pa.Array]:
             raise
         middle = len(rows) // 2
         return taken(column, rows.slice(0, middle)) + taken(column, rows.slice(middle))
+
+
+def _all(columns: Iterable[pa.Array | None]) -> list[pa.Array] | None:
+    found = []
+    for column in columns:
+        if column is None:
+            return None
+        found.append(column)
+    return found
 
 
 def _back(

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["gatherable_type", "is_list", "list_of", "plain_type", "rewritten"]
+__all__ = ["can_share", "gatherable_type", "is_list", "list_of", "plain_type", "rewritten", "shared"]
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
@@ -118,3 +118,28 @@ def _list_of_view(array: pa.Array) -> pa.Array:
     maker = pa.LargeListArray if large else pa.ListArray
     mask = pc.is_null(array) if array.null_count else None
     return maker.from_arrays(pa.array(offsets), array.flatten(), mask=mask)
+
+
+def can_share(kind: pa.DataType) -> bool:
+    """Whether shared() knows the type: vectors, as bytes or as a list of numbers of fixed size."""
+    if pa.types.is_fixed_size_list(kind):
+        return bool(pa.types.is_primitive(kind.value_type) and kind.value_type.bit_width % 8 == 0)
+    return bool(pa.types.is_fixed_size_binary(kind) and kind.byte_width)
+
+
+def shared(array: pa.Array, first: int, count: int) -> pa.Array | None:
+    """Values [first, first + count) in the same memory, as an array that begins there; None where a null is.
+
+    A slice would have an offset, which code that takes an array's buffers as they are does not expect.
+    """
+    kind = array.type
+    if array.null_count:
+        return None
+    if pa.types.is_fixed_size_list(kind):
+        width = kind.list_size
+        values = shared(array.flatten(), first * width, count * width)
+        return None if values is None else pa.FixedSizeListArray.from_arrays(values, type=kind)
+    width, begin = kind.bit_width // 8, array.offset + first
+    return pa.Array.from_buffers(
+        kind, count, [None, array.buffers()[1].slice(begin * width, count * width)]
+    )

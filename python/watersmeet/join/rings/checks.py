@@ -107,7 +107,7 @@ class RingChecks:
         verdicts: list[Truths] = []
         first = 0
         while first < count:
-            last = min(count, first + self._piece_rows(check))
+            last = _end_of_piece(rows, first, min(count, first + self._piece_rows(check)))
             verdicts.append(self._ask_piece(check, [part[first:last] for part in rows]))
             first = last
         return verdicts[0] if len(verdicts) == 1 else np.concatenate(verdicts)
@@ -150,3 +150,17 @@ class RingChecks:
         except Exception:
             return True
         return False
+
+
+def _end_of_piece(rows: Sequence[Rows], first: int, last: int) -> int:
+    """Where to end a piece of [first, last): where the candidates of a probing row end, unless far before.
+
+    Such a piece has one row of one stream and a stretch of rows of another, which need not be copied.
+    """
+    low = first + (last - first) // 4
+    ends = np.zeros(len(rows[0][low + 1 : last + 1]), np.bool_)
+    for part in rows:
+        steps = np.diff(part[low : last + 1])
+        ends |= (steps < 0) | (steps > 1)
+    found = np.flatnonzero(ends)
+    return low + 1 + int(found[-1]) if len(found) else last
