@@ -240,7 +240,7 @@ def _sliced(batches: Iterator[pa.RecordBatch], batch_rows: int) -> Generator[pa.
 
 
 def _empty(schema: pa.Schema) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.array([], kind) for kind in schema.types], schema=schema)
+    return pa.RecordBatch.from_arrays([pa.nulls(0, kind) for kind in schema.types], schema=schema)
 
 
 class Writer(Protocol):

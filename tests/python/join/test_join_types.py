@@ -210,3 +210,31 @@ def test_explanation_says_what_drives_what_checks_and_what_is_asked() -> None:
         assert part in text
     with pytest.raises(wm.ConfigError, match="snapshot"):
         join.snapshot()
+
+
+_UNION = pa.UnionArray.from_sparse(pa.array([0, 1], pa.int8()), [pa.array([1, 2]), pa.array(["x", "y"])])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.nulls(2).dictionary_encode(),
+        pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int32()), pa.array([[1], [2]])),
+        _UNION,
+        pa.ListArray.from_arrays(pa.array([0, 1, 2], pa.int32()), _UNION),
+        pa.RunEndEncodedArray.from_arrays(pa.array([1, 2], pa.int32()), pa.array([4, 6])),
+    ],
+    ids=["nulls", "dictionary of lists", "union", "list of unions", "runs"],
+)
+def test_payload_of_rare_types_is_carried_live_and_through_empty_batches(values: pa.Array) -> None:
+    rows = pa.table({"ts": [1, 2], "p": values})
+    options: dict[str, Any] = {"window": "0us", "lateness": "0us", "on_late": "keep"}
+    two = wm.WindowJoin(wm.Stream("a", **options), wm.Stream("b", **options))
+    streams = [wm.Stream(name, window="0us") for name in "ab"]
+    for join in (two, wm.MultiJoin(streams), wm.RingJoin(streams)):
+        for name in "ab":
+            join.push(name, rows.slice(0, 0))
+        parts = [join.push("a", rows), join.push("b", rows), join.finish()]
+        out = pa.concat_tables([part for part in parts if part.num_rows])
+        assert out.column(1).to_pylist() == out.column(3).to_pylist() == values.to_pylist(), type(join)
+    assert two.late("a").num_rows == 0

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from watersmeet.errors import SchemaError
+from watersmeet.join.columns.layouts import no_rows
 
 __all__ = ["as_batch", "as_table"]
 
@@ -28,7 +29,7 @@ def as_batch(source: Any, *, about: str) -> pa.RecordBatch:
     if len(batches) == 1:
         return batches[0]
     if not batches:
-        return _empty(table.schema)
+        return no_rows(table.schema)
     batches = table.combine_chunks().to_batches()
     if len(batches) > 1:
         raise SchemaError(f"{about}: {len(table):,} rows do not fit one Arrow batch; push them in parts")
@@ -72,10 +73,6 @@ def _is_pandas(source: Any) -> bool:
     """Whether this is a pandas DataFrame; asked without importing pandas."""
     kind = type(source)
     return kind.__name__ == "DataFrame" and kind.__module__.partition(".")[0] == "pandas"
-
-
-def _empty(schema: pa.Schema) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.array([], kind) for kind in schema.types], schema=schema)
 
 
 def _first_line(error: BaseException) -> str:

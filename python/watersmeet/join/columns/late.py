@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from watersmeet.join.columns.layouts import gatherable_type, rewritten
+from watersmeet.join.columns.layouts import gatherable_type, no_rows, rewritten
 from watersmeet.join.columns.payload import Rows
 
 __all__ = ["LateRows"]
@@ -48,7 +48,7 @@ class LateRows:
         """What is kept; `schema` is the stream's, None before it is known."""
         self._pick()
         if not self._tables:
-            return pa.table({}) if schema is None else kept_schema(schema).empty_table()
+            return pa.table({}) if schema is None else pa.Table.from_batches([no_rows(kept_schema(schema))])
         if len(self._tables) > 1:
             self._tables = [pa.concat_tables(self._tables).combine_chunks()]
         return self._tables[0]

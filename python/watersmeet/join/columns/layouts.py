@@ -10,7 +10,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["can_share", "gatherable_type", "is_list", "list_of", "plain_type", "rewritten", "shared"]
+__all__ = [
+    "can_share",
+    "gatherable_type",
+    "is_list",
+    "list_of",
+    "no_rows",
+    "plain_type",
+    "rewritten",
+    "shared",
+]
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
@@ -63,6 +72,11 @@ def rewritten(array: pa.Array, target: pa.DataType) -> pa.Array:
     if is_list(kind) and is_list(target) and not pa.types.is_fixed_size_list(kind):
         return _list_with(array, rewritten(array.values, target.value_type))
     return array.cast(target)
+
+
+def no_rows(schema: pa.Schema) -> pa.RecordBatch:
+    """An empty batch. Not by schema.empty_table(): pyarrow makes none of unions, nor of lists of dictionaries."""
+    return pa.RecordBatch.from_arrays([pa.nulls(0, kind) for kind in schema.types], schema=schema)
 
 
 def is_list(kind: pa.DataType) -> bool:

@@ -36,7 +36,7 @@ class _Column:
     name: str
     given: pa.DataType
     kept: pa.DataType
-    width: int | None  # bytes of a value, 0 for a bit; None: in the blocks
+    width: int | None  # bytes of a value, 0 for a bit; None: in the blocks, as is what has to be rewritten
 
 
 class PayloadStore:
@@ -195,7 +195,7 @@ def _column(schema: pa.Schema, name: str) -> _Column:
     place = schema.get_field_index(name)
     given = schema.field(place).type
     kept = gatherable_type(given)
-    return _Column(place, name, given, kept, _width(kept))
+    return _Column(place, name, given, kept, _width(kept) if kept == given else None)
 
 
 def _width(kind: pa.DataType) -> int | None:

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from watersmeet.join.columns.inputs import as_batch
+from watersmeet.join.columns.layouts import no_rows
 from watersmeet.join.columns.payload import PayloadStore, Rows
 from watersmeet.join.columns.schema import StreamSchema
 from watersmeet.join.multi.config import MultiConfig
@@ -117,7 +118,7 @@ class Running:
 
     def _table(self, rows: Sequence[Rows]) -> pa.Table:
         if len(rows[0]) == 0:
-            return self.schema.empty_table()
+            return pa.Table.from_batches([no_rows(self.schema)])
         arrays: list[Any] = []
         for store, own in zip(self.stores, rows, strict=True):
             columns = store.gather(own, may_miss=False)
@@ -248,7 +249,7 @@ class MultiEngine(SeveralStreams):
         return self._empty() if rows is None or self.running is None else self.running.table(rows)
 
     def _empty(self) -> pa.Table:
-        return pa.table({}) if self.running is None else self.running.schema.empty_table()
+        return pa.table({}) if self.running is None else pa.Table.from_batches([no_rows(self.running.schema)])
 
     def _check(self, ready: Ready) -> None:
         """Refuse a batch that no core could take."""

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from watersmeet.join.columns.inputs import as_batch
 from watersmeet.join.columns.intake import Intake
+from watersmeet.join.columns.layouts import no_rows
 from watersmeet.join.columns.payload import PayloadStore, Rows
 from watersmeet.join.columns.schema import StreamSchema
 from watersmeet.join.rings.checks import RingChecks
@@ -286,7 +287,7 @@ class RingEngine(SeveralStreams):
             if schema is not None
             for field in PayloadStore(schema.schema, schema.schema.names, about=schema.about).schema
         ]
-        return pa.schema(fields).empty_table()
+        return pa.Table.from_batches([no_rows(pa.schema(fields))])
 
     def _adapt(self, ready: _Ready) -> None:
         """Choose the orderings anew from what the last call compared and kept."""

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from watersmeet._core import _native
 from watersmeet.errors import SchemaError
+from watersmeet.join.columns.layouts import no_rows
 from watersmeet.join.columns.payload import PayloadStore, Rows
 from watersmeet.join.two_way.config import JoinConfig
 
@@ -67,7 +68,7 @@ class Results:
         self._missing = _MISSING.get(config.how, (False, False))
         self.schema = row_schema(config.how) if self._as_rows else output_schema(config, *schemas)
         self.outbox = _native.Outbox()
-        self._nothing = self.schema.empty_table()
+        self._nothing = pa.Table.from_batches([no_rows(self.schema)])
 
     def pairs(self, address: int | None) -> pa.Table:
         """The row numbers that the core has put into the outbox; None if it has not."""
