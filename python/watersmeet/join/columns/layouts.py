@@ -75,7 +75,7 @@ def rewritten(array: pa.Array, target: pa.DataType) -> pa.Array:
 
 
 def no_rows(schema: pa.Schema) -> pa.RecordBatch:
-    """An empty batch. Not by schema.empty_table(): pyarrow makes none of unions, nor of lists of dictionaries."""
+    """An empty batch; pyarrow's own empty_table() fails on unions and on lists of dictionaries."""
     return pa.RecordBatch.from_arrays([pa.nulls(0, kind) for kind in schema.types], schema=schema)
 
 
