@@ -98,7 +98,7 @@ class Pace:
         self._streams = streams
         self._order = order
         self._clock = clock
-        self._stopwatch: Clock = time.perf_counter
+        self._stopwatch: Clock = time.process_time  # of all threads; what else the machine does is no cost
         self._timeouts = [None if s.idle_timeout is None else s.idle_timeout.amount for s in streams]
         self._has_timeouts = any(timeout is not None for timeout in self._timeouts)
         self._counted = 0  # calls that released results
