@@ -157,7 +157,7 @@ class _NoRoom:
 
     def push_in_order(self, side: int, batch: Any, keep: Any, outbox: Any, *, samples: int) -> Any:
         left, right, late = self._core.push(side, batch, keep)
-        return None, late, len(left), [], (left, right)
+        return None, late, len(left), [], (left, right) if len(left) else None
 
 
 def test_ordered_pairs_without_memory_come_with_the_next_call() -> None:
