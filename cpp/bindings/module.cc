@@ -6,6 +6,7 @@ PYBIND11_MODULE(_native, module) {
   watersmeet::bindings::bind_errors(module);
   watersmeet::bindings::bind_snapshot(module);
   watersmeet::bindings::bind_payload(module);
+  watersmeet::bindings::bind_join_config(module);
   watersmeet::bindings::bind_join(module);
   watersmeet::bindings::bind_hold(module);
   watersmeet::bindings::bind_tree_join(module);

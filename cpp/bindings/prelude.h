@@ -26,6 +26,7 @@ template <class Vector>
 
 void bind_errors(py::module_& module);
 void bind_snapshot(py::module_& module);
+void bind_join_config(py::module_& module);
 void bind_join(py::module_& module);
 void bind_payload(py::module_& module);
 void bind_hold(py::module_& module);

@@ -25,6 +25,9 @@ SIDES = st.sampled_from([0, 1])
 WINDOWS = st.sampled_from(["0s", "3us", "10us", "2i", "5i"])
 HOWS = st.sampled_from(["inner", "left", "right", "full", "semi", "anti"])
 ITEMS = st.lists(st.integers(0, 5), max_size=4)
+WEIGHTED = st.dictionaries(st.integers(0, 5), st.integers(-1, 3).map(lambda half: half / 2), max_size=4).map(
+    lambda weights: list(weights.items())
+)
 
 
 def _pairs(table: pa.Table) -> list[tuple[int | None, int | None]]:
@@ -230,15 +233,48 @@ class SetIndexes(_Machine):
         self._advance(side, ahead)
 
 
+class WeightedIndexes(_Machine):
+    """Scanned and indexed weighted sets in lockstep; weights are halves, so that sums are exact."""
+
+    on = wm.dot("v", at_least=1.0)
+    kind = pa.map_(pa.int64(), pa.float64())
+
+    @initialize(windows=st.tuples(WINDOWS, WINDOWS), how=HOWS)
+    def begin(self, windows: tuple[str, str], how: str) -> None:
+        self._begin(
+            windows,
+            how,
+            {
+                "scan": {"index": "scan"},
+                "inverted": {"index": "inverted"},
+                "mixed": {"index": ("inverted", "scan"), "expiry": "lazy", "basic_window": "2us"},
+            },
+        )
+
+    @rule(side=SIDES, rows=st.lists(st.tuples(st.integers(0, 4), WEIGHTED | st.none()), max_size=6))
+    def push(self, side: int, rows: list[tuple[int, Any]]) -> None:
+        self._push(side, [gap for gap, _ in rows], [value for _, value in rows])
+
+    @rule(side=SIDES, ahead=st.integers(0, 30))
+    def advance(self, side: int, ahead: int) -> None:
+        self._advance(side, ahead)
+
+
 class Snapshots(_Machine):
     """A join that is replaced by its restored snapshot at any time, in lockstep with one that is not."""
 
     on = wm.equal("v")
     kind = pa.string()
 
-    @initialize(windows=st.tuples(WINDOWS, WINDOWS), how=HOWS)
-    def begin(self, windows: tuple[str, str], how: str) -> None:
-        self._begin(windows, how, {"plain": {}, "restored": {}})
+    @initialize(
+        windows=st.tuples(WINDOWS, WINDOWS),
+        how=HOWS,
+        options=st.sampled_from(
+            [{}, {"order": "filter-order"}, {"order": "sync-filter"}, {"expiry": "lazy", "index": "scan"}]
+        ),
+    )
+    def begin(self, windows: tuple[str, str], how: str, options: dict[str, Any]) -> None:
+        self._begin(windows, how, {"plain": options, "restored": options})
 
     @rule(
         side=SIDES, rows=st.lists(st.tuples(st.integers(0, 4), st.sampled_from(["x", "y", None])), max_size=6)
@@ -328,11 +364,13 @@ TestWindows = Windows.TestCase
 TestHoldBuffer = HoldBuffer.TestCase
 TestKeyIndexes = KeyIndexes.TestCase
 TestSetIndexes = SetIndexes.TestCase
+TestWeightedIndexes = WeightedIndexes.TestCase
 TestSnapshots = Snapshots.TestCase
 TestReorderBuffer = ReorderBuffer.TestCase
 TestWindows.settings = SETTINGS
 TestHoldBuffer.settings = SETTINGS
 TestKeyIndexes.settings = SETTINGS
 TestSetIndexes.settings = SETTINGS
+TestWeightedIndexes.settings = SETTINGS
 TestSnapshots.settings = SETTINGS
 TestReorderBuffer.settings = SETTINGS

@@ -1,6 +1,5 @@
 #include "watersmeet/base/pages.h"
 
-#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstdlib>
@@ -22,20 +21,21 @@ namespace {
 constexpr std::size_t kHugePage = std::size_t{1} << 21;
 constexpr std::size_t kLine = 64;
 
-// Blocks from here on are kept for reuse; malloc gives smaller ones back to the system rarely.
-[[maybe_unused]] constexpr std::size_t kMedium = std::size_t{1} << 16;
+// Blocks from here on are kept for reuse: malloc takes long for an aligned one.
+[[maybe_unused]] constexpr std::size_t kMedium = std::size_t{1} << 10;
 
 [[maybe_unused]] bool is_large(std::size_t bytes) { return bytes >= kHugePage; }
 
 #if defined(WATERSMEET_HUGE_PAGES)
 constexpr std::size_t kMostLarge = std::size_t{256} << 20;
 constexpr std::size_t kMostMedium = std::size_t{16} << 20;
+constexpr std::size_t kMostBlocks = 64;  // of either kind: a look for one of a size goes through them
 
 // What a block of at least kMedium really takes: whole huge pages, or the next of eight sizes per doubling, so
 // that arrays of nearly the same length can follow one another in a block.
 std::size_t rounded(std::size_t bytes) {
-  const std::size_t step = is_large(bytes) ? kHugePage : std::bit_floor(std::max(bytes, kMedium)) / 8;
-  return (bytes + step - 1) / step * step;
+  const std::size_t step = is_large(bytes) ? kHugePage : std::bit_floor(bytes) / 8;  // a power of two
+  return (bytes + step - 1) & ~(step - 1);
 }
 
 // A mapping can start anywhere: one page more is asked for, and both ends are cut off.
@@ -79,7 +79,7 @@ class Shelf {
       return;
     }
     std::size_t dropped = 0;
-    for (; kept_ + bytes > most_; ++dropped) {
+    for (; kept_ + bytes > most_ || blocks_.size() - dropped >= kMostBlocks; ++dropped) {
       free_(blocks_[dropped].address, blocks_[dropped].bytes);
       kept_ -= blocks_[dropped].bytes;
     }

@@ -16,7 +16,7 @@ class UninitializedAllocator : public std::allocator<T> {
 
  public:
   template <class Other>
-  struct rebind {
+  struct rebind {  // NOLINT(readability-identifier-naming): the name that containers look for
     using other = UninitializedAllocator<Other>;
   };
 

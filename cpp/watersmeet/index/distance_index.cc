@@ -14,7 +14,8 @@
 namespace watersmeet {
 namespace {
 
-constexpr std::size_t kTileBytes = 256 * 1024;  // of each side's vectors: both fit the second-level cache
+constexpr std::size_t kTileBytes = std::size_t{256}
+                                   << 10;  // of each side's vectors: both fit the second-level cache
 constexpr std::size_t kMostRequests = 64;
 
 class DistanceIndex final : public Index {

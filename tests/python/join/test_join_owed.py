@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -143,3 +144,37 @@ def test_late_rows_without_memory_are_kept_until_they_are_asked_for(monkeypatch:
     live.push("a", pa.table({"ts": [3, 8], "key": ["s", "t"]}))
     assert live.late("a").to_pylist() == [{"ts": 2, "key": "q"}, {"ts": 3, "key": "s"}]
     assert live.late("a").num_rows == 0
+
+
+class _NoRoom:
+    """A core that finds no memory to hand over the pairs of an ordered push."""
+
+    def __init__(self, core: Any) -> None:
+        self._core = core
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._core, name)
+
+    def push_in_order(self, side: int, batch: Any, keep: Any, outbox: Any, *, samples: int) -> Any:
+        left, right, late = self._core.push(side, batch, keep)
+        return None, late, len(left), [], (left, right) if len(left) else None
+
+
+def test_ordered_pairs_without_memory_come_with_the_next_call() -> None:
+    live = join(order="filter-order", output="rows")
+    live.push("a", rows("x", "y", ts=1))
+    live.push("b", rows("x", "y", ts=1))
+    engine = live._engine
+    whole, engine.setup = engine.setup, replace(engine.setup, core=_NoRoom(engine.setup.core))
+    live.push("a", rows("z", ts=2))
+    with pytest.warns(RuntimeWarning, match="2 results: the rows were taken"):
+        assert live.push("b", rows("z", ts=2)).num_rows == 0
+    engine.setup = whole
+    out = [live.push("a", rows("z", ts=3)), live.finish()]
+    assert [pair for table in out for pair in table.to_pylist()] == [
+        {"left_row": 0, "right_row": 0},
+        {"left_row": 1, "right_row": 1},
+        {"left_row": 2, "right_row": 2},
+        {"left_row": 3, "right_row": 2},
+    ]
+    assert live.metrics.results == 4

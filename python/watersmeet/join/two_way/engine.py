@@ -353,7 +353,7 @@ class Engine:
         batch = as_batch(source, about="batch")
         core_batch = self._taken_in(side, batch)
         setup = self.setup
-        if core_batch is None:
+        if not batch.num_rows:
             return setup.results.pairs(None)
         started = self.stopwatch.start(side)
         address, late = setup.core.push_into(side, core_batch, setup.keep, setup.results.outbox)
@@ -365,7 +365,6 @@ class Engine:
         try:
             pace.begin(self, at, side)
             core_batch = self._taken_in(side, batch)
-            assert core_batch is not None  # the batch has rows
             setup, started = self.setup, self.stopwatch.start(side)
             address, late, count, sampled, owed = setup.core.push_in_order(
                 side, core_batch, setup.keep, setup.results.outbox, samples=SAMPLES
@@ -382,19 +381,18 @@ class Engine:
         pace.end_with(self, count, sampled)
         return setup.results.pairs(address)
 
-    def _taken_in(self, side: int, batch: pa.RecordBatch) -> pa.RecordBatch | None:
-        """A batch as the core reads it, after a look at the indexes if one is due; None without rows."""
-        self._refuse_if_finished("push", side)
-        schema, intake = self.setup.schemas[side], self.setup.intakes[side]
+    def _taken_in(self, side: int, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """A batch as the core reads it, after a look at the indexes if one is due."""
+        if self.is_finished or self.ended[side]:
+            self._refuse_if_finished("push", side)
+        setup = self.setup
+        schema, intake = setup.schemas[side], setup.intakes[side]
         assert schema is not None  # both streams are known
         assert intake is not None
         batch = schema.aligned(batch)
-        count = batch.num_rows
-        if count == 0:
-            return None
-        if self.advisor.is_due(count, self.setup.core):
+        if self.advisor.is_due(batch.num_rows, setup.core):
             self._look_at_indexes()
-        return intake.core_batch(batch)
+        return batch if intake.is_whole else intake.core_batch(batch)
 
     def _took(
         self,
