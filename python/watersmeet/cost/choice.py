@@ -19,7 +19,7 @@ from watersmeet.cost.work import DirectionLoad, predicted_cost, probe_work, rebu
 __all__ = ["IndexChoice", "Switch", "cheapest", "choose_index", "choose_structure", "worth_switching"]
 
 
-_DOUBT: Final = 0.25  # by which a scan must be cheaper than the best index
+_DOUBT: Final = 0.1  # by which a scan must be cheaper than the best index
 
 
 @dataclass(frozen=True, slots=True)
