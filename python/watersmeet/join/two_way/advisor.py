@@ -105,7 +105,7 @@ class IndexAdvisor:
             index = cast("Index", cheapest(costs).partition("/")[0])
             if self.asked[window] or index == self.index[window]:
                 continue
-            switch = worth_switching(load, current, unit_costs=self.unit_costs, horizon=now_s)
+            switch = worth_switching(load, current, unit_costs=self.unit_costs, horizon=now_s, costs=costs)
             if not switch.worthwhile:
                 continue
             wanted[window] = index

@@ -308,8 +308,8 @@ class Engine:
         setup, rows, start = self.setup, batch.num_rows, self.pushed[side]
         chosen, first, last = thinned(self, side, batch, kept)
         found = self._push_all(side, chosen, at) if kept else (NO_ROWS, NO_ROWS)
-        found = _together(found, setup.core.advance(side, last, setup.keep))
         setup.core.note_thinned(side, rows - kept, kept=kept, first=first, last=last)
+        found = _together(found, setup.core.advance(side, last, setup.keep))
         self.numberings[side].thinned(start, rows, kept)
         return found
 
