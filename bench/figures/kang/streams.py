@@ -100,9 +100,12 @@ def run(cell: Cell, index: tuple[str, str] | str) -> float:
 def _pushes(first: pa.RecordBatch, second: pa.RecordBatch, cell: Cell) -> list[tuple[str, pa.RecordBatch]]:
     rows = max(1, min(_PUSH_ROWS, int(max(cell.window_rows)) // 4))
     count = max(1, max(first.num_rows, second.num_rows) // rows)
+    # By time: by shares of the rows a stream of few would drift away from the other by up to one of them.
+    times = [batch["ts"].to_numpy() for batch in (first, second)]
+    ends = np.linspace(0, max(own[-1] for own in times) + 1, count + 1)
     pushes = []
     for at in range(count):
-        for name, batch in (("a", first), ("b", second)):
-            start, end = (batch.num_rows * edge // count for edge in (at, at + 1))
+        for name, batch, own in zip("ab", (first, second), times, strict=True):
+            start, end = np.searchsorted(own, ends[at : at + 2]).tolist()
             pushes.append((name, batch.slice(start, end - start)))
     return pushes

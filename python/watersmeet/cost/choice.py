@@ -19,7 +19,7 @@ from watersmeet.cost.work import DirectionLoad, predicted_cost, probe_work, rebu
 __all__ = ["IndexChoice", "Switch", "cheapest", "choose_index", "choose_structure", "worth_switching"]
 
 
-_DOUBT: Final = 0.25  # by which a scan must be cheaper than the best index
+_DOUBT: Final = 0.1  # by which a scan must be cheaper than the best index
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +89,18 @@ def worth_switching(
     unit_costs: UnitCosts,
     horizon: float = 60.0,
     hysteresis: float = 0.1,
+    costs: Mapping[Structure, float] | None = None,
 ) -> Switch:
     """Whether to leave `current` for the cheapest structure.
 
     horizon      seconds for which the load is expected to last
     hysteresis   a structure must be cheaper by this share before it is considered, so that noise around a
                  crossover does not make the window change back and forth
+    costs        what structure_costs() says of the load, where it was asked already
     """
     horizon = _check.positive(horizon, argument="horizon")
     hysteresis = _check.at_least(hysteresis, 0.0, argument="hysteresis")
-    costs = structure_costs(load, unit_costs)
+    costs = structure_costs(load, unit_costs) if costs is None else costs
     best = cheapest(costs)
     if best == current:
         return Switch(False, 0.0, 0.0, f"{current} is the cheapest already")

@@ -92,8 +92,8 @@ def test_a_scan_must_be_clearly_cheaper() -> None:
         )
 
     load = DirectionLoad(kind="equal", probing_rate=1, window_rate=1, window_rows=100)
-    assert choose_structure(load, unit_costs=costs(70.0)).structure == "scan"
-    doubtful = choose_structure(load, unit_costs=costs(80.0))
+    assert choose_structure(load, unit_costs=costs(85.0)).structure == "scan"
+    doubtful = choose_structure(load, unit_costs=costs(95.0))
     assert doubtful.structure == "hash"
     assert doubtful.cost == pytest.approx(100e-9)
     assert "not enough less to be sure of" in doubtful.reason

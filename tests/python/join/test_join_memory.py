@@ -124,7 +124,7 @@ def test_recall_interval_holds_the_share_that_came_out(seed: int) -> None:
 
 @pytest.mark.parametrize("how", ["inner", "left", "full", "anti"])
 def test_raise_refuses_the_batch_takes_nothing_and_goes_on(how: str) -> None:
-    join = _join(how=how, memory_limit=LIMIT, on_memory="raise", window="3s")
+    join = _join(how=how, memory_limit=LIMIT, on_memory="raise", window="3s", index="hash")
     reference = _join(how=how, window="3s")
     refused, given, expected = 0, [], []
     for number, (name, table) in enumerate(_batches(4, rows=60)):
@@ -346,3 +346,35 @@ def test_recall_knows_rows_that_match_young_in_a_window_far_longer_than_they_mat
     assert sum(each.lost for each in metrics.directions) > 10 * sum(each.done for each in metrics.directions)
     assert metrics.recall.value == pytest.approx(found / 1_200, abs=0.03)
     assert metrics.recall.low > 0.5
+
+
+def test_a_row_that_is_late_by_one_not_taken_is_late_all_the_same() -> None:
+    rng = np.random.default_rng(2)
+    joins = [_join(lateness="1s", window="100s", **more) for more in ({}, {"memory_limit": 1 << 19})]
+    found: list[list[npt.NDArray[np.int64]]] = [[], []]
+    for step in range(8):  # one batch of three is far over half of the limit, and rows come in any order
+        for name in "ab":
+            ids = np.arange(200) + 200 * step
+            ts = step * 1_000_000 + rng.integers(0, 4_000_000, 200)
+            note = ["n" * (9_000 if step % 3 == 1 else 5)] * 200
+            table = pa.table({"ts": ts, "id": ids, "k": ids % 7, "note": note})
+            for join, own in zip(joins, found, strict=True):
+                own.append(_pairs(join.push(name, table)))
+    for join, own in zip(joins, found, strict=True):
+        own.append(_pairs(join.finish()))
+    full, kept = (np.concatenate(own) for own in found)
+    assert joins[1].metrics.streams[0].dropped_rows > 100
+    assert 0 < len(kept) < len(full)
+    assert np.isin(kept, full).all()
+
+
+@pytest.mark.parametrize("on_memory", ["raise", "shrink"])
+def test_memory_of_results_given_back_is_given_back(on_memory: Any) -> None:
+    limit = 1 << 20
+    join = _join(order="sync-filter", memory_limit=limit, on_memory=on_memory)
+    for name, start in (("a", 0), ("b", 500_000)):  # rows of b wait for a to come so far
+        ids = np.arange(700)
+        join.push(name, pa.table({"ts": start + ids, "id": ids, "k": ids % 2}))
+        assert join.metrics.memory_bytes <= limit
+    assert join.finish().num_rows > 100_000
+    assert join.metrics.memory_bytes <= limit

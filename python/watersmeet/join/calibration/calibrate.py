@@ -2,8 +2,8 @@
 
 A right window is filled, renewed once over and probed by left rows, once for each structure, shape and size.
 Filling and renewing are compared with a scanned window, probing with probing an empty window, so that what
-is left is the structure's own. Between probes some of the window's rows give way to new ones, as they do in
-a join: a processor that meets the same rows again and again soon foresees every match. The meaning of the
+is left is the structure's own. Each probe comes a little later than the one before and meets other rows, as
+in a join: a processor that meets the same rows again and again soon foresees every match. The meaning of the
 timings is settled in watersmeet.cost.calibration.
 """
 
@@ -135,8 +135,9 @@ class _Bench:
     def filling(self, salt: int, *, start: int = 0, rows: int | None = None) -> list[pa.RecordBatch]:
         return _filling(self.shape, (self.seed, salt), start, self.rows if rows is None else rows)
 
-    def probing(self, count: int, *, at: int) -> list[pa.RecordBatch]:
-        return _probing_rows(self.shape, (self.seed, 3), count, self.rows, at)
+    def probing(self, count: int, *, first: int, last: int) -> list[pa.RecordBatch]:
+        times = first + np.arange(count) * (last - first + 1) // count
+        return _batches(times, _probing_columns(self.shape, (self.seed, 3, first), count, self.rows))
 
     def ingest_ns(self) -> float:
         """Nanoseconds per row of probing an empty window."""
@@ -171,7 +172,8 @@ class _Probed:
             # leave their own window at once, whether the other is full or empty: both pay for that alike.
             self.join.advance(1, self._end + end)
             count = probes * (step + 1) // steps - probes * step // steps
-            taken += _timed(partial(_push, self.join, 0, bench.probing(count, at=self._end + end - 1)))
+            first, last = self._end + min(begin, end - 1), self._end + end - 1
+            taken += _timed(partial(_push, self.join, 0, bench.probing(count, first=first, last=last)))
         self._end += renewed
         return taken
 
@@ -179,12 +181,6 @@ class _Probed:
 @lru_cache(maxsize=8)
 def _filling(shape: Shape, seed: tuple[int, int], start: int, rows: int) -> list[pa.RecordBatch]:
     return _batches(np.arange(start, start + rows), shape.fill(np.random.default_rng(seed), rows))
-
-
-def _probing_rows(
-    shape: Shape, seed: tuple[int, int], count: int, rows: int, at: int
-) -> list[pa.RecordBatch]:
-    return _batches(np.full(count, at), _probing_columns(shape, (*seed, at), count, rows))
 
 
 @lru_cache(maxsize=2 * _STEPS)
@@ -265,7 +261,7 @@ def _load(bench: _Bench, matches: float) -> DirectionLoad:
     if bench.shape.kind not in ("overlap", "weighted"):
         return _direction(bench, matches, items=1.0, entries=None)
     window = np.concatenate([batch.column(1).flatten().to_numpy() for batch in bench.filling(1)])
-    rows = bench.probing(1_024, at=bench.rows - 1)
+    rows = bench.probing(1_024, first=bench.rows - 1, last=bench.rows - 1)
     asked = np.concatenate([batch.column(1).flatten().to_numpy() for batch in rows])
     probes = sum(batch.num_rows for batch in rows)
     counts = np.bincount(window, minlength=int(max(window.max(), asked.max())) + 1)

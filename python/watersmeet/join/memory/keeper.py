@@ -141,7 +141,11 @@ class MemoryKeeper:
 
     def settle(self, engine: Engine, *, given: int) -> None:
         """Give up what does not fit, with room for another batch; results of `given` bytes went out."""
-        if not self.may_shrink or engine.setup.core is None:
+        if engine.setup.core is None:
+            return
+        if not self.may_shrink:
+            if self.taken(engine) > self.limit:  # by what stands empty, since what is needed was refused
+                _release(engine)
             return
         self._note_given_up(engine, others=self._others)  # by the core, while it took the batch
         self._forget_late(engine)

@@ -36,7 +36,7 @@ __all__ = ["Change", "IndexAdvisor", "met_spans"]
 _FIRST_LOOK_ROWS: Final = {"equal": 8_192, "overlap": 512, "weighted": 512}
 _LOOK_EVERY_ROWS: Final = 8_192
 _RAREST_LOOK_ROWS: Final = 1 << 20
-_LOOK_S: Final = 1e-4  # that a look takes
+_LOOK_S: Final = 3e-4  # that a look takes, in caches that the join has filled
 _LOOK_SHARE: Final = 0.01  # of the join's time that looks may take
 _FASTEST_ROW_S: Final = 1e-8
 _SURPRISE: Final = 4.0  # times the comparisons foreseen until the next look, beyond which it comes at once
@@ -105,7 +105,7 @@ class IndexAdvisor:
             index = cast("Index", cheapest(costs).partition("/")[0])
             if self.asked[window] or index == self.index[window]:
                 continue
-            switch = worth_switching(load, current, unit_costs=self.unit_costs, horizon=now_s)
+            switch = worth_switching(load, current, unit_costs=self.unit_costs, horizon=now_s, costs=costs)
             if not switch.worthwhile:
                 continue
             wanted[window] = index

@@ -14,7 +14,6 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from watersmeet.errors import MemoryLimitError, WatersmeetError
 from watersmeet.join.columns.inputs import as_batch
@@ -23,7 +22,8 @@ from watersmeet.join.columns.late import LateRows
 from watersmeet.join.columns.payload import PayloadStore, Rows
 from watersmeet.join.columns.schema import StreamSchema
 from watersmeet.join.memory.keeper import MemoryKeeper
-from watersmeet.join.memory.numbering import Numbering, kept_places
+from watersmeet.join.memory.numbering import Numbering
+from watersmeet.join.memory.thinning import thinned
 from watersmeet.join.shedding.build import shedding_extra
 from watersmeet.join.timing.ordering import windows_in_seconds
 from watersmeet.join.timing.pace import Clock, Pace, Progress, paced
@@ -310,16 +310,10 @@ class Engine:
     ) -> tuple[Rows, Rows]:
         """Push some rows of a batch; the others are counted, and their time has come as if they were in."""
         setup, rows, start = self.setup, batch.num_rows, self.pushed[side]
-        intake, plan = setup.intakes[side], setup.plan
-        assert intake is not None  # the schema is known
-        assert plan is not None
-        times = pc.min_max(intake.core_batch(batch).column(0).cast(pa.int64())).as_py()
-        if times["min"] is None:
-            times = {"min": 0, "max": 0}
-        first, last = (times[end] * plan.multipliers[side] for end in ("min", "max"))
-        chosen = batch.take(pa.array(kept_places(rows, kept)))
-        found = self._push_all(side, chosen, at) if kept else setup.core.advance(side, last, setup.keep)
+        chosen, first, last = thinned(self, side, batch, kept)
+        found = self._push_all(side, chosen, at) if kept else (NO_ROWS, NO_ROWS)
         setup.core.note_thinned(side, rows - kept, kept=kept, first=first, last=last)
+        found = _together(found, setup.core.advance(side, last, setup.keep))
         self.numberings[side].thinned(start, rows, kept)
         return found
 
