@@ -75,7 +75,7 @@ bench: $(dev_stamp) $(installed_stamp)  ## the scenarios against their peers: a 
 bench-peers: $(dev_stamp) java  ## peers that need an environment of their own (Flink, Pathway)
 	@$(BIN)/python -m bench.peers
 
-bench-spark: $(dev_stamp) $(installed_stamp) java  ## the Spark joins against Spark's own (a dozen parts of two minutes; BENCH_ARGS="equal:native-hdfs --again")
+bench-spark: $(dev_stamp) $(installed_stamp) java  ## the Spark joins against Spark's own (a dozen parts of up to four minutes; BENCH_ARGS="equal:native-hdfs --again")
 	@$(BIN)/python -m bench.spark $(BENCH_ARGS)
 
 micro:  ## C++ microbenchmarks

@@ -1,11 +1,11 @@
 """The streaming join on Spark against Spark's own, and what it costs. Answers are checked before times count.
 
     python -m bench.spark                   everything that is not stored yet, each part in its own process
-    python -m bench.spark equal             one case: equal, overlap, overhead, rebuild, burst
+    python -m bench.spark equal             one case: equal, overlap, overlap-small, overhead, rebuild, burst
     python -m bench.spark equal:native-hdfs --again
     python -m bench.spark --table           only print what is stored
 
-A part (a case and a contender) takes at most two minutes, on local[2]; results are kept in --results. The
+A part (a case and a contender) takes at most four minutes, on local[2]; results are kept in --results. The
 native joins keep their state on the Java heap: --memory.
 """
 
@@ -22,13 +22,14 @@ from pathlib import Path
 from typing import Any
 
 from bench.spark.costs import burst, overhead, rebuild
-from bench.spark.peers import equal, overlap
+from bench.spark.peers import equal, overlap, overlap_small
 from bench.spark.queries import session
 from bench.spark.table import print_table
 
 PARTS = {
     "equal": (equal, ("watersmeet", "native-hdfs", "native-rocksdb")),
-    "overlap": (overlap, ("watersmeet", "native-prefix", "native-explode")),
+    "overlap": (overlap, ("watersmeet", "native-prefix")),
+    "overlap-small": (overlap_small, ("watersmeet", "native-prefix", "native-explode")),
     "overhead": (overhead, ("watersmeet",)),
     "rebuild": (rebuild, ("watersmeet",)),
     "burst": (burst, ("2s", "no bound")),

@@ -74,9 +74,10 @@ def variants(spark: Any, base: Path) -> dict[str, Any]:
 
 def rebuild(spark: Any, base: Path, peer: str, *, rows: int = 100_000) -> dict[str, Any]:
     """A query is stopped with a million rows in its state and started again: every worker knows nothing."""
-    from watersmeet.spark import join, metrics
+    from watersmeet.spark import configure, join, metrics
 
     del peer
+    configure(spark)
     parts = [keyed(side, rows, 6) for side in (0, 1)]
     for part, name in zip(parts, SIDES, strict=True):
         write(base / name, part[:5])
@@ -102,8 +103,9 @@ def rebuild(spark: Any, base: Path, peer: str, *, rows: int = 100_000) -> dict[s
 
 def burst(spark: Any, base: Path, peer: str, *, usual: int = 40_000) -> dict[str, Any]:
     """Sets with five times the rows per micro-batch from the fifth on, with a bound and without."""
-    from watersmeet.spark import join
+    from watersmeet.spark import configure, join
 
+    configure(spark)
     for side, name in enumerate(SIDES):
         calm = sets(side, usual, 4, per_s=2_000)
         storm = sets(side + 2, 5 * usual, 5, per_s=10_000)

@@ -15,11 +15,11 @@ import watersmeet as wm
 from bench.spark.inputs import SIDES, keyed, sets, stream, write
 from bench.spark.queries import HDFS, ROCKSDB, counters, timed
 
-AT_MOST_S = 80.0
+AT_MOST_S = {HDFS: 180.0, ROCKSDB: 120.0}  # of a native join, by its state store
 
 
-def equal(spark: Any, base: Path, peer: str, *, rows: int = 500_000, batches: int = 5) -> dict[str, Any]:
-    """W1-like: an equality in ±10 s, a million rows per micro-batch."""
+def equal(spark: Any, base: Path, peer: str, *, rows: int = 500_000, batches: int = 8) -> dict[str, Any]:
+    """W1-like: an equality in ±10 s, a million rows, five seconds of each stream, per micro-batch."""
     for side, name in enumerate(SIDES):
         write(base / name, keyed(side, rows, batches))
     if peer == "watersmeet":
@@ -30,11 +30,11 @@ def equal(spark: Any, base: Path, peer: str, *, rows: int = 500_000, batches: in
     columns += [F.col(f"r.{c}").alias(f"{c}_right") for c in right.columns]
     provider = HDFS if peer == "native-hdfs" else ROCKSDB
     frame = left.join(right, near).select(*columns)
-    return timed(spark, frame, base / peer, provider=provider, at_most_s=AT_MOST_S)[0]
+    return timed(spark, frame, base / peer, provider=provider, at_most_s=AT_MOST_S[provider])[0]
 
 
-def overlap(spark: Any, base: Path, peer: str, *, rows: int = 25_000, batches: int = 8) -> dict[str, Any]:
-    """W2b-like: sets that share at least five items in ±20 s, 5,000 rows per second and side.
+def overlap(spark: Any, base: Path, peer: str, *, rows: int = 100_000, batches: int = 4) -> dict[str, Any]:
+    """W2b-like: sets that share at least five items in ±20 s, 20 seconds of each stream per micro-batch.
 
     Natively, on the HDFS-backed store, which is the faster one: explode both sides, join on item and time,
     keep a pair at one of its shared items if array_intersect is large enough. "native-prefix" explodes only
@@ -60,7 +60,12 @@ def overlap(spark: Any, base: Path, peer: str, *, rows: int = 25_000, batches: i
     columns = [f"{side}.{name}" for side in "lr" for name in ("ts", "id", "items")]
     renamed = [F.col(c).alias(c[2:] + ("_right" if c[0] == "r" else "")) for c in columns]
     frame = left.join(right, near).select(*renamed)
-    return timed(spark, frame, base / peer, provider=HDFS, at_most_s=AT_MOST_S)[0]
+    return timed(spark, frame, base / peer, provider=HDFS, at_most_s=AT_MOST_S[HDFS])[0]
+
+
+def overlap_small(spark: Any, base: Path, peer: str) -> dict[str, Any]:
+    """The same, five seconds per micro-batch: what a micro-batch costs at least is then most of ours."""
+    return overlap(spark, base, peer, rows=25_000, batches=8)
 
 
 def _ours(spark: Any, base: Path, on: Any, window: str) -> dict[str, Any]:

@@ -25,6 +25,7 @@ class DictStore:
     def __init__(self) -> None:
         self.values: dict[Any, Any] = {}
         self.committed: dict[Any, Any] = {}
+        self.reads = 0
 
     def index(self) -> str | None:
         return self.values.get("index")
@@ -33,6 +34,7 @@ class DictStore:
         self.values["index"] = text
 
     def entry(self, number: int) -> bytes:
+        self.reads += 1
         return bytes(self.values[number])
 
     def put_entry(self, number: int, data: bytes) -> None:

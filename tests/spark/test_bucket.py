@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -62,17 +63,29 @@ def test_oracle_any_cut_gives_the_answer_of_wm_join(family: str, partitions: int
         assert pairs(query.answer()) == pairs(query.expected())
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_oracle_lost_attempts_and_other_workers_change_nothing(seed: int) -> None:
+@pytest.mark.parametrize("copies", ["none", "all", "some"])
+@pytest.mark.parametrize("seed", range(4))
+def test_oracle_lost_attempts_and_other_workers_change_nothing(
+    seed: int, copies: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", "" if copies == "none" else str(tmp_path))
     asked = request(LEFT, RIGHT, on=FAMILIES["overlap"])
     query = Query(asked, delay=DELAY, seed=seed)
-    parts = [cuts(rows, 14, disorder=2 * SECOND, seed=seed) for rows in (LEFT, RIGHT)]
-    for left, right in zip(*parts, strict=True):
+    lots = [cuts(rows, 14, disorder=2 * SECOND, seed=seed) for rows in (LEFT, RIGHT)]
+    for left, right in zip(*lots, strict=True):
         query.batch(left, right, fail=0.3, move=0.6)
+        if copies == "some":
+            for copy in sorted(path for path in tmp_path.rglob("*-*") if path.is_file())[::3]:
+                copy.unlink()
     assert pairs(query.answer()) == pairs(expected(LEFT, RIGHT, asked))
     assert query.counts["rebuilds"] > 0
     assert query.counts["hits"] > 0
     assert query.counts["catch_ups"] > 0
+    assert (sum(store.reads for store in query.stores.values()) > 0) == (copies != "all")
+    if copies == "all":  # they go with their entries
+        kept = {number for store in query.stores.values() for number in store.values if number != "index"}
+        left_over = {int(copy.name.partition("-")[0]) for copy in tmp_path.rglob("[0-9]*-*")}
+        assert left_over <= kept
 
 
 def test_one_side_far_ahead_of_the_other_loses_nothing() -> None:

@@ -79,7 +79,6 @@ def test_oracle_streaming_multi_join_gives_every_combination_once(
 def test_streaming_multi_join_within_a_budget_gives_part_of_the_answer_and_says_how_much(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """Of several kinds of row that a stage holds, each may have some of its pairs shed."""
     shed = wm.Shed(budget=wm.comparisons(60))
     out = multi_join(streams(spark, tmp_path, batches=2), on=ON, partitions=1, name="shed", shed=shed)
     query = run(out, tmp_path)
@@ -91,9 +90,8 @@ def test_streaming_multi_join_within_a_budget_gives_part_of_the_answer_and_says_
     stages = [metrics(query, f"shed:{stage}") for stage in ("A+B", "A+B+C")]
     assert sum(stage.total["shed"] for stage in stages) > 0
     assert all(stage.total["due"] == stage.total["done"] + stage.total["shed"] for stage in stages)
-    recall = stages[0].recall.value * stages[1].recall.value
-    print(recall, len(rows) / len(whole), stages[0].recall, stages[1].recall)
-    assert abs(recall - len(rows) / len(whole)) < 0.25
+    first, last = (stage.recall for stage in stages)
+    assert first.low * last.low <= len(rows) / len(whole) <= first.high * last.high
 
 
 def test_oracle_own_functions_see_their_streams_columns(spark: SparkSession) -> None:

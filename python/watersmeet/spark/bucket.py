@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from watersmeet.spark import meter
+from watersmeet.spark.copies import Copies
 from watersmeet.spark.counts import counted
 from watersmeet.spark.live import Arrived, Live, in_order
 from watersmeet.spark.pack import instants
@@ -59,7 +60,7 @@ def apply(
 ) -> Done:
     """Join one micro-batch's rows and write the new state. `owner` names the query, for the cache."""
     began = meter.clock()
-    log = Log(request, store, signature)
+    log = Log(request, store, signature, copies=Copies(owner, label))
     done = Done(timer_before=log.index.timer)
     rows = _ready(request, arrived, watermark, done.counts)
     finding = meter.clock()

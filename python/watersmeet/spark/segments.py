@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from bisect import bisect_right
 from dataclasses import astuple, dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Final, Protocol
@@ -20,6 +21,7 @@ import pyarrow as pa
 
 from watersmeet.errors import WatersmeetError
 from watersmeet.spark.blobs import from_blob, pieces, to_blob
+from watersmeet.spark.copies import Copies
 from watersmeet.spark.live import Arrived
 from watersmeet.spark.request import Request, Role
 from watersmeet.spark.retention import Segment, cuts, may_matter, needed
@@ -77,9 +79,16 @@ class Index:
         """The bytes of all segments."""
         return sum(segment.bytes for segment in self.segments)
 
-    def marked(self) -> Index:
+    def marked(self, token: str) -> Index:
         """After one more batch."""
-        return replace(self, tokens=(*self.tokens, (secrets.token_hex(8), self.next))[-_TOKENS_KEPT:])
+        return replace(self, tokens=(*self.tokens, (token, self.next))[-_TOKENS_KEPT:])
+
+    def writer(self, number: int) -> str | None:
+        """The token of the batch that wrote an entry; None, where that is forgotten."""
+        ends = [end for _, end in self.tokens]
+        place = bisect_right(ends, number)
+        known = place < len(ends) and (place > 0 or len(ends) < _TOKENS_KEPT)
+        return self.tokens[place][0] if known else None
 
     def to_text(self) -> str:
         """As it is stored."""
@@ -113,12 +122,14 @@ class Index:
 class Log:
     """The segments of one bucket, read and written through its index."""
 
-    def __init__(self, request: Request, store: Store, signature: str) -> None:
-        self._request = request
-        self._store = store
+    def __init__(
+        self, request: Request, store: Store, signature: str, *, copies: Copies | None = None
+    ) -> None:
+        self._request, self._store = request, store
+        self._copies, self._token = copies, secrets.token_hex(8)
         self.index = Index.from_text(store.index(), signature)
         self._entry = b""  # of this batch, not yet put
-        self._last_read: tuple[int, bytes] = (-1, b"")
+        self._last_read: tuple[int, Any] = (-1, b"")
 
     def append(self, rows: Arrived, watermark: int | None) -> None:
         """Add rows of this batch, but for those that nothing still to come can need."""
@@ -143,12 +154,19 @@ class Log:
     def read(self, segment: Segment) -> pa.Table:
         """The rows of a segment."""
         if self._last_read[0] != segment.number:
-            self._last_read = (segment.number, self._store.entry(segment.number))
+            self._last_read = (segment.number, self._fetched(segment.number))
         return from_blob(memoryview(self._last_read[1])[segment.start : segment.start + segment.bytes])
+
+    def _fetched(self, number: int) -> Any:
+        token = self.index.writer(number)
+        copy = None if self._copies is None or token is None else self._copies.get(number, token)
+        return self._store.entry(number) if copy is None else copy
 
     def _put(self) -> None:
         if self._entry:
             self._store.put_entry(self.index.next, self._entry)
+            if self._copies is not None:
+                self._copies.put(self.index.next, self._token, self._entry)
             self.index = replace(self.index, next=self.index.next + 1)
             self._entry = b""
 
@@ -159,10 +177,12 @@ class Log:
         gone = {s.number for s in self.index.segments} - {s.number for s in kept}
         for number in sorted(gone):
             self._store.drop_entry(number)
+            if self._copies is not None:
+                self._copies.drop(number)
         self.index = replace(self.index, segments=kept, watermark=watermark)
 
     def commit(self) -> None:
         """End the batch: a new token, and the index written."""
         self._put()
-        self.index = self.index.marked()
+        self.index = self.index.marked(self._token)
         self._store.put_index(self.index.to_text())
