@@ -43,6 +43,8 @@ _BATCH_S = 2
 _MONITOR_S = 5
 _WARM_S, _LONGEST_WARM_S = 30, 600
 SHARES = (0.2, 0.4, 0.6)
+_BLOCK_S = 10
+_KNOWN = 0.015  # the standard error of a mean that predictions are compared with
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +141,8 @@ def run_engine(
     cells: bool = True,
 ) -> Measured:
     """Push a plan's streams through a MultiJoin. Measured for so many seconds, and on until there are so many
-    results, or ten times the seconds have passed.
+    results and their rate is known, or twenty times the seconds have passed: matches come in bunches, and
+    20,000 of them may be no more than a few hundred of these.
     """
     join = wm.MultiJoin(
         [wm.Stream(name, window=f"{plan.windows[name]}i") for name in _NAMES],
@@ -155,14 +158,25 @@ def run_engine(
     )
     batches = plan.batches()
     _warm_up(join, plan, batches)
-    before, probes, predicted, past = join.metrics.results, _probes(join), [], 0
-    while past < seconds or (join.metrics.results - before < results and past < 10 * seconds):
+    probes, predicted, made = _probes(join), [], [join.metrics.results]
+    past = 0
+    while past < seconds or (results and past < 20 * seconds and not _is_known(made, results)):
         predicted.append(join.explain().predicted or 0.0)
         _push(join, next(batches))
         past += _BATCH_S
-    made = join.metrics.results - before
+        made.append(join.metrics.results)
+    total = made[-1] - made[0]
     spent = (_probes(join) - probes) / (budget * past)
-    return Measured(made / past, float(np.mean(predicted)), spent, made)
+    return Measured(total / past, float(np.mean(predicted)), spent, total)
+
+
+def _is_known(made: list[int], results: int) -> bool:
+    """Whether the rate of results, counted so far after every batch, is known closely enough."""
+    if made[-1] - made[0] < results:
+        return False
+    blocks = np.diff(made[:: _BLOCK_S // _BATCH_S])
+    error = float(np.std(blocks, ddof=1)) / len(blocks) ** 0.5
+    return error <= _KNOWN * float(np.mean(blocks))
 
 
 def _warm_up(join: wm.MultiJoin, plan: EnginePlan, batches: Iterator[list[tuple[str, pa.Table]]]) -> None:

@@ -11,7 +11,13 @@ import numpy as np
 from bench.figures.jaqpot.engine import figure_7_engine
 from bench.figures.jaqpot.plans import HEURISTICS, SHAPES, draws, fig2b, fig4, fig6, per_cycle
 from bench.figures.jaqpot.running import run_adapting, stale_shares
-from bench.figures.jaqpot.weatherboards import figure_8, figure_8_fine, figure_8_library, have_data
+from bench.figures.jaqpot.weatherboards import (
+    figure_8,
+    figure_8_fine,
+    figure_8_library,
+    figure_9c,
+    have_data,
+)
 from watersmeet.plan import (
     Plan,
     allocate,
@@ -218,4 +224,4 @@ FIGURES: dict[str, Callable[[], Values]] = {
     "fig7e": figure_7_engine,
 }
 if have_data():
-    FIGURES |= {"fig8": figure_8, "fig8u": figure_8_library, "fig8f": figure_8_fine}
+    FIGURES |= {"fig9c": figure_9c, "fig8": figure_8, "fig8u": figure_8_library, "fig8f": figure_8_fine}

@@ -1,6 +1,8 @@
 """Draw J-Tab2, J-Tab4 and J-Fig6 to J-Fig9 and check their claims.
 
-    python bench/figures/jaqpot/run.py [tab2 tab4 fig6 fig7 fig9 fig9d fig7e fig8 fig8u fig8f] [--no-plots]
+    python bench/figures/jaqpot/run.py [FIGURE ...] [--no-plots]
+
+FIGURE is one of tab2 tab4 fig6 fig7 fig7e fig8 fig8f fig8u fig9 fig9c fig9d.
 
 Exit code 1 when a claim fails.
 """

@@ -14,7 +14,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -23,12 +25,13 @@ import pyarrow.parquet as pq
 import watersmeet as wm
 from bench.figures.jaqpot.plans import HEURISTICS
 
-__all__ = ["figure_8", "figure_8_fine", "figure_8_library", "have_data"]
+__all__ = ["figure_8", "figure_8_fine", "figure_8_library", "figure_9c", "have_data"]
 
 _ROOT = Path(__file__).resolve().parents[3]
 _NAMES = "ABCDE"
 _TREE = ((("A", "B"), ("C", "D")), "E")
 _STATES = {"A+B": 1000, "C+D": 1000, "A+B+C+D": 1000}
+_WINDOWS = (1.5, 3.0, 5.0)
 _FRESH_S = 7.5  # a window of 1000 rows lasts about 4.8 s
 
 
@@ -73,6 +76,42 @@ def figure_8_fine() -> dict[str, float]:
     }
 
 
+def figure_9c() -> dict[str, float]:
+    """The share of stale results at 300 probes per second where nothing is done for freshness: results with a
+    row older than so many of its stream's windows.
+    """
+    batches = list(_batches(_LAB, step=100))
+    values: dict[str, float] = {}
+    for policy in (*HEURISTICS, "grepp"):
+        shares = _stale_shares(batches, policy)
+        values |= {f"lab {policy} F={windows:g}": share for windows, share in shares.items()}
+        for fewer, more in pairwise(_WINDOWS):
+            values[f"lab {policy} fewer at F={more:g}"] = shares[fewer] - shares[more]
+    for windows in _WINDOWS:
+        values[f"lab worst heuristic F={windows:g}"] = max(
+            values[f"lab {policy} F={windows:g}"] for policy in HEURISTICS
+        )
+    return values
+
+
+def _stale_shares(batches: list[tuple[int, str, pa.Table]], policy: str) -> dict[float, float]:
+    join = _join(300, policy, states=_STATES, freshness=None, output="columns")
+    rows = {name: sum(batch.num_rows for _, own, batch in batches if own == name) for name in _NAMES}
+    spans = {name: 1000 * _LAB.seconds / count for name, count in rows.items()}
+    results, stale = 0, dict.fromkeys(_WINDOWS, 0)
+    for _, name, batch in batches:
+        found = join.push(name, batch)
+        if not found.num_rows:
+            continue
+        times = {own: found[f"{own}.ts"].to_numpy() for own in _NAMES}
+        newest = np.max([*times.values()], axis=0)
+        oldest = np.max([(newest - times[own]) / (spans[own] * 1e6) for own in _NAMES], axis=0)
+        results += found.num_rows
+        for windows in _WINDOWS:
+            stale[windows] += int((oldest > windows).sum())
+    return {windows: count / max(results, 1) for windows, count in stale.items()}
+
+
 def _figure(readings: _Readings, budgets: tuple[int, ...], *, is_rounded: bool) -> dict[str, float]:
     batches = list(_batches(readings, step=100 if is_rounded else 1))
     values: dict[str, float] = {}
@@ -91,19 +130,7 @@ def _run(
     policy: str,
     states: dict[str, int] | None,
 ) -> dict[str, float]:
-    streams = [wm.Stream(name, window="1000i", time_unit="us", freshness=_FRESH_S) for name in _NAMES]
-    on = {pair: wm.equal("temp") for pair in (("A", "B"), ("C", "D"), ("B", "C"), ("D", "E"))}
-    join = wm.MultiJoin(
-        streams,
-        tree=_TREE,
-        on=on,
-        budget=budget,
-        policy=policy,  # type: ignore[arg-type]
-        monitor="5s",
-        analysis="inline",
-        output="rows",
-        states=states,
-    )
+    join = _join(budget, policy, states=states, freshness=_FRESH_S, output="rows")
     values: dict[str, float] = {}
     results = 0
     for second, name, batch in batches:
@@ -118,6 +145,27 @@ def _run(
         f"mu={budget} {policy} stale": float(oldest > _FRESH_S),
         f"mu={budget} {policy} spent": probes / (budget * readings.seconds),
     }
+
+
+def _join(
+    budget: int,
+    policy: str,
+    *,
+    states: dict[str, int] | None,
+    freshness: float | None,
+    output: Literal["rows", "columns"],
+) -> wm.MultiJoin:
+    return wm.MultiJoin(
+        [wm.Stream(name, window="1000i", time_unit="us", freshness=freshness) for name in _NAMES],
+        tree=_TREE,
+        on={pair: wm.equal("temp") for pair in (("A", "B"), ("C", "D"), ("B", "C"), ("D", "E"))},
+        budget=budget,
+        policy=policy,  # type: ignore[arg-type]
+        monitor="5s",
+        analysis="inline",
+        output=output,
+        states=states,
+    )
 
 
 def _batches(readings: _Readings, *, step: int) -> Iterator[tuple[int, str, pa.Table]]:

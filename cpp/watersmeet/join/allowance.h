@@ -32,6 +32,8 @@ class Allowance {
   }
   void lift() { per_cycle_ = -1; }
   [[nodiscard]] double per_cycle() const { return per_cycle_; }
+  // Whether so much is kept that some of it will soon be too old.
+  [[nodiscard]] bool is_plentiful() const { return limited() && tokens_ >= kPlenty * most_; }
 
   // Takes one probe for a row of the cycle, if there is one. Requires: cycles do not decrease.
   [[nodiscard]] bool take(std::int64_t cycle) { return take_parts(cycle, 1, 1) == 1; }
@@ -79,6 +81,8 @@ class Allowance {
   }
 
  private:
+  static constexpr double kPlenty = 0.75;
+
   double per_cycle_ = -1;
   double most_ = 0;
   double tokens_ = 0;

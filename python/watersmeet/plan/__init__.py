@@ -15,15 +15,13 @@ from watersmeet.plan.knapsack import Cycle, best_cycles, fill_by_productivity, g
 from watersmeet.plan.margin import carried, margin, with_headroom
 from watersmeet.plan.measure import (
     Drift,
-    Period,
     analyse_tree,
     analyse_workload,
-    blended,
-    changed,
     drifted,
     measured_plan,
     measured_workload,
 )
+from watersmeet.plan.period import Period, blended, changed
 from watersmeet.plan.plan import Path, Plan
 from watersmeet.plan.policy import POLICIES, Policy, Saturation, allocate, saturation
 from watersmeet.plan.steady import Steady, settle, steady_state

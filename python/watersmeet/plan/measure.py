@@ -7,7 +7,6 @@ gives back what was measured when it is asked about the allowances that were in 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -15,6 +14,7 @@ from watersmeet.plan.adapt import AdaptRule, Decision, relative_moves
 from watersmeet.plan.allocation import Allocation, from_probes
 from watersmeet.plan.cells import CellCurve
 from watersmeet.plan.choice import choose_tree, probes_per_s
+from watersmeet.plan.period import Period
 from watersmeet.plan.plan import Plan
 from watersmeet.plan.policy import Policy
 from watersmeet.plan.stay import stays
@@ -23,77 +23,16 @@ from watersmeet.plan.tree import Node, Tree
 from watersmeet.plan.workload import Workload
 
 _FIRM = 50.0  # matches that it takes to believe that the two half-way joins of a join differ
-_FAR = 4.0  # standard deviations
-_GROWN = 1.2
-_BUNCH = 6.0  # times the variance of independent matches
+_FIRM_ROWS = 10.0  # or those of so many rows of streams, if these are more
 
 __all__ = [
     "Drift",
-    "Period",
     "analyse_tree",
     "analyse_workload",
-    "blended",
     "drifted",
     "measured_plan",
     "measured_workload",
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class Period:
-    """Counts of one monitoring period.
-
-    rows      that came, per stream
-    windows   rows in each stream's window
-    probes    made, per half-way join; those of single cells count as what a whole probe would have to find
-    for as
-              many matches
-    due       rows of the partner's state that they met, per half-way join, counted alike
-    made      combinations that came of them, per half-way join
-    """
-
-    seconds: float
-    rows: Mapping[str, float]
-    windows: Mapping[str, float]
-    probes: Mapping[str, float]
-    due: Mapping[str, float]
-    made: Mapping[str, float]
-
-
-def blended(before: Period, now: Period, memory: float) -> Period:
-    """A windowed average: the counts of a period, and `memory` times those before it."""
-
-    def blend(old: Mapping[str, float], new: Mapping[str, float]) -> dict[str, float]:
-        return {name: memory * old[name] + count for name, count in new.items()}
-
-    return Period(
-        memory * before.seconds + now.seconds,
-        blend(before.rows, now.rows),
-        now.windows,
-        blend(before.probes, now.probes),
-        blend(before.due, now.due),
-        blend(before.made, now.made),
-    )
-
-
-def changed(before: Period, now: Period) -> bool:
-    """Whether the counts of a period differ from those before it by more than chance would have it, or
-    windows were still filling.
-    """
-    if any(rows > _GROWN * before.windows[stream] for stream, rows in now.windows.items()):
-        return True
-    for stream, rows in now.rows.items():
-        expected = before.rows[stream] / before.seconds * now.seconds
-        if abs(rows - expected) > _FAR * math.sqrt(expected + rows + 1.0):
-            return True
-    for name, made in now.made.items():
-        if before.due[name] <= 0.0:
-            continue
-        expected = before.made[name] / before.due[name] * now.due[name]
-        # Matches of one probe, and of like keys, come together.
-        if abs(made - expected) > _FAR * math.sqrt(_BUNCH * (expected + made + 1.0)):
-            return True
-    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,11 +141,12 @@ def measured_plan(
         made = sum(period.made[name] for name in names)
         due = sum(period.due[name] for name in names)
         both = _share(made, due) if due else None
+        firm = {name: max(_FIRM, _FIRM_ROWS * period.bunch(name)) for name in names}
         # Half-way joins of one join differ only as far as there are matches enough to say so.
         first, second = (
             known[side]
             if both is None
-            else min(1.0, (period.made[name] + _FIRM) / (period.due[name] + _FIRM / both))
+            else min(1.0, (period.made[name] + firm[name]) / (period.due[name] + firm[name] / both))
             for side, name in enumerate(names)
         )
         shares[join.name] = (first, second)

@@ -286,6 +286,19 @@ TEST(Allowance, WhatIsNotUsedIsKeptForSomeCyclesOnly) {
   EXPECT_EQ(taken, 6);
 }
 
+TEST(Allowance, ItIsPlentifulOnceSomeOfItWillSoonBeTooOld) {
+  Allowance allowance;
+  EXPECT_FALSE(allowance.is_plentiful());  // unlimited: nothing is kept
+  allowance.set(10, 2);
+  (void)allowance.move_to(0);
+  EXPECT_FALSE(allowance.is_plentiful());  // a cycle's own, of two
+  (void)allowance.take_parts(0, 4, 1);
+  (void)allowance.move_to(1);
+  EXPECT_TRUE(allowance.is_plentiful());
+  (void)allowance.take_parts(1, 2, 1);
+  EXPECT_FALSE(allowance.is_plentiful());
+}
+
 TEST(Ages, QuantilesAreAtMostAnEighthTooLarge) {
   Ages ages;
   for (Duration age = 1; age <= 10'000; ++age) ages.add(age);

@@ -10,7 +10,7 @@ from bench.figures.jaqpot.simulate import Simulation
 
 from watersmeet.plan import Policy, allocate, saturation
 
-_LONG = {"fig7e", "fig8", "fig8f", "fig8u", "fig9"}  # minutes: `watersmeet figures jaqpot` runs them
+_LONG = {"fig7e", "fig8", "fig8f", "fig8u", "fig9", "fig9c"}  # minutes: `watersmeet figures jaqpot` runs them
 
 
 @pytest.mark.parametrize("figure", [name for name in FIGURES if name not in _LONG])

@@ -42,10 +42,16 @@ def read_core(core: Any, tree: Tree) -> Reading:
         for name, (compared, matches, _) in zip(names, core.cells(), strict=True)
     }
     bunches = {
-        name: squares / max(1, sum(matches))
+        name: squares / max(1, sum(matches)) * _rows_together(name, counts)
         for name, (_, matches, squares) in zip(names, core.cells(), strict=True)
     }
     return Reading(counts, cells, bunches)
+
+
+def _rows_together(half_join: str, counts: Mapping[str, Counted]) -> float:
+    """Rows that come together: those that one row of a stream has become below. They have keys in common."""
+    rows = sum(counts[stream]["probes"] for stream in half_join.split("+"))
+    return max(1.0, counts[half_join]["probes"] / max(1.0, rows))
 
 
 def cells_since(now: Reading, before: Reading | None) -> dict[str, CellCounts]:
