@@ -140,6 +140,4 @@ def shared(array: pa.Array, first: int, count: int) -> pa.Array | None:
         values = shared(array.flatten(), first * width, count * width)
         return None if values is None else pa.FixedSizeListArray.from_arrays(values, type=kind)
     width, begin = kind.bit_width // 8, array.offset + first
-    return pa.Array.from_buffers(
-        kind, count, [None, array.buffers()[1].slice(begin * width, count * width)]
-    )
+    return pa.Array.from_buffers(kind, count, [None, array.buffers()[1].slice(begin * width, count * width)])
