@@ -294,20 +294,22 @@ def test_differential_flows_of_a_resize_are_those_that_are_planned(before: int, 
     )  # fmt: skip
     for name, key in (("A", 1), ("B", 2)):
         join.push(name, pa.table({"ts": np.arange(2 * rows), "k": np.full(2 * rows, key)}))
+    join.advance("A", to=2 * rows)  # the last row waits for it
     for slices in (before, after):  # the first makes the slices exactly even
         join.resize(slices=slices)
         join.advance("A", to=2 * rows)
     flows = [float(flow) for flow in relocate(before, after).row_flows(2 * rows)]
-    assert list(join.metrics.flows) == flows
-    assert set(join.metrics.rows_per_slice) == {2 * rows // after}
+    # Within a row of each stream: the newest has not yet pushed the oldest out.
+    assert list(join.metrics.flows) == pytest.approx(flows, abs=2)
+    assert list(join.metrics.rows_per_slice) == pytest.approx([2 * rows / after] * after, abs=2)
 
 
 def test_each_window_may_be_cut_into_its_own_number_of_slices() -> None:
-    load = RingLoad.of((50.0, 50.0), (10.0, 1.0), selectivity=0.1)
-    slicing = slice_initially(load, UnitCosts(1e-4, hop_s=2e-4, send_s=1e-4), most=6)
-    streams = [wm.Stream("A", time="ts", window="500i"), wm.Stream("B", time="ts", window="50i")]
+    load = RingLoad.of((20.0, 20.0), (30.0, 10.0), selectivity=(0.01, 0.1))
+    slicing = slice_initially(load, UnitCosts(1e-4, hop_s=1e-3), most=6)
+    streams = [wm.Stream("A", time="ts", window="600i"), wm.Stream("B", time="ts", window="200i")]
     join = wm.RingJoin(streams, on=wm.equal("k"), slices=slicing, topology="ring")
-    assert len(set(slicing.lengths)) > 1
+    assert slicing.lengths == (5, 2)
     for name, key in (("A", 1), ("B", 2)):
         join.push(name, pa.table({"ts": np.arange(2000), "k": np.full(2000, key)}))
     again = wm.RingJoin.restore(join.snapshot())
