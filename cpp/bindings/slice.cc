@@ -139,6 +139,7 @@ class PySliceJoin {
     all["slices"] = join_.slices();
     all["compared"] = counted.compared;
     all["messages"] = counted.messages;
+    all["flows"] = counted.flows;
     py::list held;
     for (const auto& slice : counted.held) {
       py::list ranges;
@@ -266,12 +267,13 @@ class PySliceJoin {
 void bind_slice(py::module_& module) {
   py::class_<SliceStream>(module, "SliceStream")
       .def(py::init([](std::string name, std::string time_column, std::int64_t time_multiplier,
-                       std::optional<std::uint64_t> window_rows, Duration span) {
-             return SliceStream{std::move(name), std::move(time_column), time_multiplier, window_rows, span};
+                       std::optional<std::uint64_t> window_rows, Duration span, std::size_t slices) {
+             return SliceStream{std::move(name), std::move(time_column), time_multiplier, window_rows, span,
+                                slices};
            }),
            py::arg("name"), py::kw_only(), py::arg("time_column"),
            py::arg("time_multiplier") = std::int64_t{1}, py::arg("window_rows") = py::none(),
-           py::arg("span") = Duration{0});
+           py::arg("span") = Duration{0}, py::arg("slices") = std::size_t{0});
   py::class_<PySliceJoin>(module, "SliceJoin")
       .def(py::init([](std::vector<SliceStream> streams, const std::vector<StreamTerm>& terms,
                        std::vector<std::vector<std::size_t>> checks, bool inclusive, bool ordered,

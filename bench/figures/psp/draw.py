@@ -13,6 +13,7 @@ _PANELS = {
     "fig8e": (("P-Fig8e", "latency", "N", "s"), ("P-Fig8f", "state", "N", "rows")),
     "fig8g": (("P-Fig8g", "adaptive", "t", "s"), ("P-Fig8h", "fixed", "t", "s")),
     "ways": (("one partner per step", "latency", "N", "s"),),
+    "fitted": (("S = 0.5, by the cost of a pixel", "latency", "N", "s"),),
     "scale": (("S = 0.1 and 0.5", "", "N", "s"),),
 }
 

@@ -48,6 +48,24 @@ def figure_8a() -> Values:
     return values | _across(values)
 
 
+def fitted() -> Values:
+    """The turn at S = 0.5 by what a pixel costs: fitted to the paper's 14, measured of a function, and of
+    wm.distance. Only the second and third say anything of their own.
+    """
+    values: dict[str, float] = {}
+    load = image_load(0.5)
+    for pixel in ("fitted", "function", "distance"):
+        costs = cluster(pixel=pixel)
+        latencies = {
+            nodes: simulate_ring(load, costs, nodes, cycles=_CYCLES).latency_s for nodes in range(1, 25)
+        }
+        values |= {f"latency {pixel} N={nodes}": latency for nodes, latency in latencies.items()}
+        values[f"optimum {pixel}"] = _least(latencies)
+        values[f"optimum, with links {pixel}"] = tune_load(load, costs).slices
+        values[f"pixel ns {pixel}"] = costs.join_s / PIXELS["small"] * 1e9
+    return values
+
+
 def _across(values: Mapping[str, float]) -> dict[str, float]:
     states = [value for name, value in values.items() if name.startswith("state")]
     slower = [
@@ -184,4 +202,5 @@ FIGURES: Mapping[str, Callable[[], Values]] = {
     "ways": ways,
     "scale": scale,
     "costs": costs,
+    "fitted": fitted,
 }

@@ -1,6 +1,6 @@
 """Draw P-Fig8a to P-Fig8h and check their claims.
 
-    python bench/figures/psp/run.py [fig8a fig8c fig8e fig8g ways scale costs] [--out DIR] [--no-plots]
+    python bench/figures/psp/run.py [fig8a fig8c fig8e fig8g ways scale costs fitted] [--out DIR] [--no-plots]
 
 fig8a also draws P-Fig8b, fig8c P-Fig8d, fig8e P-Fig8f, fig8g P-Fig8h. `ways` are the sizes that the paper
 announces and does not plot, `scale` goes to 1,000 nodes, `costs` are the formulas. Exit code 1 when a claim

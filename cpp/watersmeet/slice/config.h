@@ -35,6 +35,8 @@ struct SliceStream {
   // A window of so many rows; without it, of `span`.
   std::optional<std::uint64_t> window_rows;
   Duration span = 0;
+  // Into how many slices a ring cuts the window at first; 0: as many as it has places.
+  std::size_t slices = 0;
 };
 
 enum class Topology : std::uint8_t { kRing, kSplit };

@@ -71,9 +71,8 @@ struct Run {
   std::vector<Cycle> cycles;
   // For rows of each stream, the others in the order in which they are probed.
   std::vector<std::vector<std::size_t>> orderings;
-  // Rows of each stream that a slice keeps before it hands the oldest on; the tail keeps all that are in the
-  // window.
-  RowSet bounds = {};
+  // Rows in each stream's window, on the average of the cycles.
+  RowSet window_rows = {};
   // A cycle's row may be older than rows that it meets.
   bool two_sided = false;
   // Which rows of the windows the cycles look at; none: all that they may meet.

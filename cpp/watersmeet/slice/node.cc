@@ -3,18 +3,18 @@
 #include <algorithm>
 #include <utility>
 
-#include "watersmeet/base/check.h"
+#include "watersmeet/slice/boundaries.h"
 
 namespace watersmeet {
 
 void SliceNode::begin(const Run& run, Outlet& next, Prober& prober, std::size_t slices,
-                      std::size_t retiring) {
+                      const RowSet& bounds) {
   run_ = &run;
   next_ = &next;
   prober_ = &prober;
   prober.begin(run);
   slices_ = slices;
-  tail_ = retiring - 1;
+  bounds_ = bounds;
   live_.assign(run.config->interleave, std::vector<RowRange>(run.streams()));
   waiting_ends_.clear();
   results_.clear();
@@ -98,10 +98,10 @@ void SliceNode::hand_on(const Cycle& cycle, RowSet& moved) {
   for (std::size_t stream = 0; stream < run_->streams(); ++stream) {
     RowRange& held = held_[stream];
     Seq first = std::clamp(cycle.oldest[stream], held.first, held.last);
-    if (place_ < tail_ && held.last - first > run_->bounds[stream]) first = held.last - run_->bounds[stream];
-    WATERSMEET_CHECK(place_ < tail_ || first <= std::max(cycle.oldest[stream], held.first));
+    const bool tail = bounds_[stream] == kUnbounded;
+    if (!tail && held.last - first > bounds_[stream]) first = held.last - bounds_[stream];
     held.first = first;
-    moved[stream] = place_ < tail_ ? first : 0;
+    moved[stream] = tail ? 0 : first;
   }
 }
 

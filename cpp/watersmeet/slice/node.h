@@ -39,8 +39,9 @@ class SliceNode {
  public:
   SliceNode(std::size_t place, std::size_t streams) : place_(place), held_(streams) {}
 
-  // Before a run: `slices` nodes form the ring, of which those from `retiring` on take no new rows.
-  void begin(const Run& run, Outlet& next, Prober& prober, std::size_t slices, std::size_t retiring);
+  // Before a run: `slices` nodes form the ring; this one keeps so many rows of each stream before it hands the
+  // oldest on (Boundaries).
+  void begin(const Run& run, Outlet& next, Prober& prober, std::size_t slices, const RowSet& bounds);
   // After a run, or a failure: forgets live cycles and requests, keeps the rows.
   void end();
 
@@ -76,7 +77,7 @@ class SliceNode {
   const Run* run_ = nullptr;
   Outlet* next_ = nullptr;
   std::size_t slices_ = 1;
-  std::size_t tail_ = 0;                     // the last place that takes new rows
+  RowSet bounds_ = {};
   std::vector<std::vector<RowRange>> live_;  // per cycle in flight, per stream, what it sees here
   Prober* prober_ = nullptr;
   std::vector<Message> waiting_ends_;

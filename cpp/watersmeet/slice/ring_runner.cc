@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "watersmeet/base/hash.h"
+#include "watersmeet/slice/boundaries.h"
 #include "watersmeet/slice/failure.h"
 #include "watersmeet/slice/runner.h"
 #include "watersmeet/slice/spsc_queue.h"
@@ -43,18 +44,17 @@ class QueueOutlet final : public Outlet {
 
 class RingRunner final : public Runner {
  public:
-  explicit RingRunner(const SliceConfig& config) : config_(config) {
-    for (std::size_t place = 0; place < config.slices; ++place)
-      nodes_.emplace_back(place, config.streams.size());
-    active_ = config.slices;
-    connect();
+  explicit RingRunner(const SliceConfig& config)
+      : config_(config), boundaries_(config.slices, lengths_of(config)) {
+    rebuild(std::vector<std::vector<RowRange>>(config.slices, std::vector<RowRange>(config.streams.size())));
   }
 
   void execute(const Run& run, const std::function<void()>& poll, std::vector<Found>& results) override {
-    drop_retired();
+    if (boundaries_.is_moving() && boundaries_.advance(run.cycles.front().newest, run.window_rows)) settle();
     const auto before = held();
     for (std::size_t place = 0; place < nodes_.size(); ++place) {
-      nodes_[place].begin(run, *outlets_[place], probers_.of(place), nodes_.size(), active_);
+      nodes_[place].begin(run, *outlets_[place], probers_.of(place), nodes_.size(),
+                          boundaries_.bounds(place, run.window_rows));
     }
     done_.store(false, std::memory_order_seq_cst);
     if (config_.schedule_seed.has_value()) {
@@ -79,38 +79,34 @@ class RingRunner final : public Runner {
   }
 
   void resize(std::size_t slices, Relocation relocation) override {
-    if (relocation == Relocation::kAggressive) {
-      std::vector<RowRange> windows = whole_windows();
-      pool_.reset();
-      nodes_.clear();
-      for (std::size_t place = 0; place < slices; ++place) nodes_.emplace_back(place, config_.streams.size());
-      place(windows);
-    } else if (slices > active_) {
-      // Nodes that are leaving stay; new ones follow, empty, and fill as rows move on.
-      pool_.reset();
-      const std::vector<RowRange> end = nodes_.back().held();
-      while (nodes_.size() < slices) {
-        nodes_.emplace_back(nodes_.size(), config_.streams.size());
-        std::vector<RowRange> empty = end;
-        for (RowRange& range : empty) range.last = range.first;
-        nodes_.back().hold(std::move(empty));
-      }
+    settle();
+    const std::vector<bool> changed = places_changed(nodes_.size(), slices);
+    const bool growing = slices > nodes_.size();
+    if (growing) rebuild(with_new_places(changed));
+    if (relocation == Relocation::kPassive) {
+      boundaries_.move_towards(slices);
+      return;
     }
-    active_ = slices;
-    connect();
+    const auto windows = whole_windows();
+    const auto now = held();
+    boundaries_.cut_evenly(slices);
+    if (!growing) rebuild(std::vector<std::vector<RowRange>>(slices, std::vector<RowRange>(windows.size())));
+    place(windows);
+    note_flows(now, growing ? std::vector<bool>(changed.size()) : changed);
   }
 
   [[nodiscard]] std::size_t slices() const override { return nodes_.size(); }
-  [[nodiscard]] std::size_t active() const override { return active_; }
 
   void place(const std::vector<RowRange>& windows) override {
-    const std::uint64_t count = nodes_.size();
-    for (std::uint64_t place = 0; place < count; ++place) {
+    std::vector<RowRange> left = windows;
+    for (std::size_t place = 0; place < nodes_.size(); ++place) {
       std::vector<RowRange> cut;
-      for (const RowRange& window : windows) {
+      for (std::size_t stream = 0; stream < windows.size(); ++stream) {
         // The head holds the newest rows.
-        cut.push_back({window.first + window.size() * (count - 1 - place) / count,
-                       window.first + window.size() * (count - place) / count});
+        const RowRange& window = windows[stream];
+        const Seq first = window.last - boundaries_.rows_to_end(place, stream, window.size());
+        cut.push_back({first, left[stream].last});
+        left[stream].last = first;
       }
       nodes_[place].hold(std::move(cut));
     }
@@ -129,6 +125,7 @@ class RingRunner final : public Runner {
   void add_to(SliceStatistics& statistics) const override {
     statistics.held = held();
     statistics.messages += messages_;
+    statistics.flows = flows_;
     probers_.add_to(statistics, nodes_.size());
   }
   [[nodiscard]] std::vector<DirectionTally> tallies() const override {
@@ -147,21 +144,64 @@ class RingRunner final : public Runner {
     }
   }
 
-  // A slice that takes no rows any more leaves when its last row has expired.
-  void drop_retired() {
-    bool changed = false;
-    while (nodes_.size() > active_ && is_empty(nodes_.back())) {
-      nodes_.pop_back();
-      changed = true;
-    }
-    if (!changed) return;
+  [[nodiscard]] static std::vector<std::size_t> lengths_of(const SliceConfig& config) {
+    std::vector<std::size_t> lengths;
+    for (const SliceStream& stream : config.streams) lengths.push_back(stream.slices);
+    return lengths;
+  }
+
+  // A ring of nodes that hold these rows.
+  void rebuild(const std::vector<std::vector<RowRange>>& held) {
     pool_.reset();
+    nodes_.clear();
+    for (const auto& ranges : held) {
+      nodes_.emplace_back(nodes_.size(), config_.streams.size());
+      nodes_.back().hold(ranges);
+    }
     connect();
   }
 
-  [[nodiscard]] static bool is_empty(const SliceNode& node) {
-    return std::all_of(node.held().begin(), node.held().end(),
-                       [](const RowRange& range) { return range.size() == 0; });
+  // What nodes hold, with empty ones between them.
+  [[nodiscard]] std::vector<std::vector<RowRange>> with_new_places(const std::vector<bool>& added) const {
+    std::vector<std::vector<RowRange>> all;
+    std::size_t next = 0;
+    for (const bool is_new : added) {
+      all.push_back(is_new ? all.back() : nodes_[next++].held());
+      if (!is_new) continue;
+      for (RowRange& range : all.back()) range.last = range.first;
+    }
+    return all;
+  }
+
+  // Ends a passive change: places that leave are gone, and the few rows that they may still have are their
+  // neighbour's, towards the head.
+  void settle() {
+    const std::vector<bool> leaving = boundaries_.leaving();
+    boundaries_.settle();
+    if (boundaries_.places() == nodes_.size()) return;
+    std::vector<std::vector<RowRange>> kept;
+    for (std::size_t place = 0; place < nodes_.size(); ++place) {
+      const std::vector<RowRange>& held = nodes_[place].held();
+      if (!leaving[place]) {
+        kept.push_back(held);
+        continue;
+      }
+      for (std::size_t stream = 0; stream < held.size(); ++stream)
+        if (held[stream].size() > 0) kept.back()[stream].first = held[stream].first;
+    }
+    rebuild(kept);
+  }
+
+  // `lacks`: places of the longer ring that are not there any more.
+  void note_flows(const std::vector<std::vector<RowRange>>& before, const std::vector<bool>& lacks) {
+    flows_.assign(before.size() - 1, 0);
+    std::size_t after = 0;
+    for (std::size_t place = 0; place + 1 < before.size(); ++place) {
+      if (place > 0 && !lacks[place]) ++after;
+      for (std::size_t stream = 0; stream < before[place].size(); ++stream)
+        flows_[place] += static_cast<std::int64_t>(nodes_[after].held()[stream].first) -
+                         static_cast<std::int64_t>(before[place][stream].first);
+    }
   }
 
   [[nodiscard]] std::vector<RowRange> whole_windows() const {
@@ -249,7 +289,8 @@ class RingRunner final : public Runner {
 
   const SliceConfig& config_;
   std::vector<SliceNode> nodes_;
-  std::size_t active_ = 1;
+  Boundaries boundaries_;
+  std::vector<std::int64_t> flows_;
   std::vector<std::unique_ptr<SpscQueue<Message>>> inboxes_;
   std::vector<std::unique_ptr<QueueOutlet>> outlets_;
   std::unique_ptr<WorkerPool> pool_;

@@ -35,6 +35,9 @@ struct SliceStatistics {
   std::vector<std::vector<RowRange>> held;  // per slice, per stream (ring only)
   std::vector<std::uint64_t> compared;      // per slice, so far
   std::uint64_t messages = 0;
+  // Rows that crossed each boundary, towards the tail, when a ring was last cut anew at once (SPEC P8); where
+  // places left, by places of the longer ring.
+  std::vector<std::int64_t> flows;
   Prober::Counts steps = {};
 };
 
@@ -59,10 +62,8 @@ class Runner {
   virtual void execute(const Run& run, const std::function<void()>& poll, std::vector<Found>& results) = 0;
   virtual void resize(std::size_t slices, Relocation relocation) = 0;
   [[nodiscard]] virtual std::size_t slices() const = 0;
-  // Slices that take new rows: fewer than slices() while a ring shrinks passively.
-  [[nodiscard]] virtual std::size_t active() const = 0;
 
-  // Rows [first, last) of every stream are in the windows: cut them evenly.
+  // Rows [first, last) of every stream are in the windows: cut them where slices end.
   virtual void place(const std::vector<RowRange>& windows) = 0;
   // To undo several execute(): what the slices hold, and back.
   [[nodiscard]] virtual std::vector<std::vector<RowRange>> held() const = 0;

@@ -190,7 +190,7 @@ void SliceJoin::collect(Run& run) {
     if (shedding_.has_value()) shedding_->plan(cycle, ts, store_, run.orderings);
   }
   for (std::size_t at = 0; at < streams_.size() && !run.cycles.empty(); ++at) {
-    run.bounds[at] = std::max<Seq>(1, sums[at] / run.cycles.size() / runner_->active() + 1);
+    run.window_rows[at] = sums[at] / run.cycles.size() + 1;
   }
 }
 

@@ -31,7 +31,6 @@ class SplitRunner final : public Runner {
     slices_ = slices;
   }
   [[nodiscard]] std::size_t slices() const override { return slices_; }
-  [[nodiscard]] std::size_t active() const override { return slices_; }
 
   // A row's slice follows from its number: there is nothing to place.
   void place(const std::vector<RowRange>&) override {}

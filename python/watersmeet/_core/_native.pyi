@@ -174,7 +174,7 @@ class TreeJoin:
     def synchronised(self) -> bool:
         ...
 class SliceStream:
-    def __init__(self, name: str, *, time_column: str, time_multiplier: typing.SupportsInt | typing.SupportsIndex = 1, window_rows: typing.SupportsInt | typing.SupportsIndex | None = None, span: typing.SupportsInt | typing.SupportsIndex = 0) -> None:
+    def __init__(self, name: str, *, time_column: str, time_multiplier: typing.SupportsInt | typing.SupportsIndex = 1, window_rows: typing.SupportsInt | typing.SupportsIndex | None = None, span: typing.SupportsInt | typing.SupportsIndex = 0, slices: typing.SupportsInt | typing.SupportsIndex = 0) -> None:
         ...
 class SliceJoin:
     def __init__(self, streams: collections.abc.Sequence[SliceStream], terms: collections.abc.Sequence[tuple[typing.SupportsInt | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex, Term]], *, checks: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]], inclusive: bool, ordered: bool = False, topology: str, slices: typing.SupportsInt | typing.SupportsIndex, interleave: typing.SupportsInt | typing.SupportsIndex, schedule_seed: typing.SupportsInt | typing.SupportsIndex | None = None, delay_seed: typing.SupportsInt | typing.SupportsIndex | None = None) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, Final, cast
 
@@ -55,11 +55,15 @@ class CalibrationLine:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The unit costs of the machine described by `machine`, line by line."""
+    """The unit costs of the machine described by `machine`, line by line.
+
+    `slices`: nanoseconds of what a ring of slices does, by names of join.calibration.slices; those it has.
+    """
 
     lines: tuple[CalibrationLine, ...]
     ingest: Mapping[Kind, float]
     machine: Mapping[str, str]
+    slices: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def from_observations(
@@ -68,13 +72,15 @@ class Calibration:
         *,
         ingest: Mapping[Kind, float],
         machine: Mapping[str, str],
+        slices: Mapping[str, float],
     ) -> Calibration:
         """Fit unit costs to timed runs, separately for each kind, structure and window size."""
         groups: dict[_Key, list[Observation]] = {}
         for each in observations:
             groups.setdefault((each.kind, each.structure, each.window_rows), []).append(each)
         lines = [line for key in groups for line in _lines(key, _with_neighbour(groups, key))]
-        return cls(tuple(lines), MappingProxyType(dict(ingest)), MappingProxyType(dict(machine)))
+        kept = (MappingProxyType(dict(each)) for each in (ingest, machine, slices))
+        return cls(tuple(lines), *kept)
 
     @property
     def unit_costs(self) -> UnitCosts:
@@ -97,6 +103,7 @@ class Calibration:
                 "format": _FORMAT,
                 "machine": dict(self.machine),
                 "ingest": dict(self.ingest),
+                "slices": dict(self.slices),
                 "columns": names,
                 "lines": [[getattr(line, name) for name in names] for line in self.lines],
             },
@@ -114,7 +121,10 @@ class Calibration:
                 CalibrationLine(**dict(zip(found["columns"], line, strict=True))) for line in found["lines"]
             )
             calibration = cls(
-                tuple(lines), MappingProxyType(found["ingest"]), MappingProxyType(found["machine"])
+                tuple(lines),
+                MappingProxyType(found["ingest"]),
+                MappingProxyType(found["machine"]),
+                MappingProxyType(found.get("slices", {})),
             )
             _ = calibration.unit_costs
         except (AttributeError, KeyError, TypeError, ValueError) as error:

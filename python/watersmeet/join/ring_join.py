@@ -18,6 +18,7 @@ from watersmeet.join.rings.shedding import ShedDirection
 from watersmeet.join.rings.snapshot import ring_restored, ring_snapshot
 from watersmeet.join.timing.calls import check_arrival, checked_clock, known_watermark
 from watersmeet.join.timing.pace import Clock
+from watersmeet.ring import Slicing
 from watersmeet.vocabulary import (
     AdaptiveOrder,
     ChoiceMade,
@@ -38,6 +39,7 @@ class RingMetrics:
     """A snapshot of a ring join's counters. It does not change as the join goes on.
 
     rows_per_slice   rows of all windows that each slice holds; their sum is what the windows hold
+    flows            rows that crossed each boundary of the ring when it was last cut anew at once
     comparisons      pairs on which predicates were evaluated, per slice
     messages         what has gone from slice to slice
     orderings        per stream, the others in the order in which its rows probe them
@@ -58,6 +60,7 @@ class RingMetrics:
     messages: int
     orderings: Mapping[str, tuple[str, ...]]
     memory_bytes: int
+    flows: tuple[int, ...] = ()
     held_results: int = 0
     held_bytes: int = field(default=0, compare=False)
     order: str | None = None
@@ -101,7 +104,8 @@ class RingJoin:
     on           {("A", "B"): predicate, ...}, all of which must hold; or one wm.where(fn) of one block per
                  stream; with two streams also a predicate alone; None: every combination in the windows
     slices       into how many parts the windows are cut, each served by its own thread; "auto": by measured
-                 load, from one to the number of processors
+                 load, from one to the number of processors; on a ring also what wm.ring.slice_initially()
+                 gives, which may cut each stream's window into another number of parts
     interleave   how many rows may be on their way through the slices at once
     topology     "split": every slice is told of every new row, and has an equal share of what it may meet;
                  "ring": slices hold stretches of time, and partial results go round
@@ -128,7 +132,7 @@ class RingJoin:
         streams: Sequence[Stream],
         *,
         on: Mapping[tuple[str, str], Predicate] | Predicate | None = None,
-        slices: int | Literal["auto"] = 1,
+        slices: int | Literal["auto"] | Slicing = 1,
         interleave: int = 16,
         topology: Topology = "split",
         edge: Edge = "inclusive",
@@ -205,8 +209,8 @@ class RingJoin:
     def resize(self, *, slices: int, relocation: Literal["aggressive", "passive"] = "aggressive") -> None:
         """Use another number of slices. From another thread this may be called while a push is under way.
 
-        "aggressive" cuts the windows anew at once; "passive" lets rows move as they age, and slices that are
-        too many leave when their last row has expired.
+        "aggressive" cuts the windows anew at once; "passive" moves the boundaries as the windows are renewed,
+        so that rows cross them as they age, and slices that are too many have emptied within a window.
         """
         if isinstance(slices, bool) or not isinstance(slices, int) or not 1 <= slices <= MOST_SLICES:
             raise ConfigError(f"slices={slices!r}: expected a whole number from 1 to {MOST_SLICES}")
@@ -309,6 +313,7 @@ def _metrics(engine: RingEngine) -> RingMetrics:
         comparisons=tuple(counted["compared"]),
         messages=counted["messages"],
         orderings=orderings,
+        flows=tuple(counted["flows"]),
         memory_bytes=counted["bytes"] + sum(store.bytes for store in ready.stores) + held_bytes,
         held_results=held,
         held_bytes=held_bytes,

@@ -9,7 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
+from watersmeet.cost import Calibration
 from watersmeet.errors import ConfigError
 from watersmeet.ring._check import at_least, per_stream, share
 
@@ -33,6 +35,30 @@ class UnitCosts:
             at_least(getattr(self, name), 0.0, argument=name)
         if not self.link_bytes_per_s > 0.0:
             raise ConfigError(f"link_bytes_per_s={self.link_bytes_per_s!r}: expected a number above 0")
+
+    @classmethod
+    def measured(
+        cls,
+        calibration: Calibration,
+        *,
+        vector_bytes: int,
+        predicate: Literal["distance", "function"] = "distance",
+        link_bytes_per_s: float = math.inf,
+    ) -> UnitCosts:
+        """What `wm.cost.calibrate()` measured: threads of one machine that compare vectors of so many bytes,
+        by wm.distance or by a function of NumPy's. Purging is counted with inserting, a row's whole life.
+        """
+        costs = calibration.slices
+        if not costs:
+            raise ConfigError("calibration: made before it measured slices; call wm.cost.calibrate() again")
+        byte_ns = costs["distance_byte" if predicate == "distance" else "function_byte"]
+        return cls(
+            vector_bytes * byte_ns * 1e-9,
+            insert_s=(costs["row"] + vector_bytes * costs["row_byte"]) * 1e-9,
+            send_s=costs["message"] * 1e-9,
+            hop_s=costs["hop"] * 1e-9,
+            link_bytes_per_s=link_bytes_per_s,
+        )
 
     def transfer_s(self, size: float) -> float:
         """How long a link is occupied by so many bytes."""

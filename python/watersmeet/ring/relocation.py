@@ -1,7 +1,8 @@
 """Moving state when nodes join or leave a ring ([PSP] 6, SPEC P8).
 
 Aggressive: pause, move rows between neighbours, go on. Passive: move the boundaries' ages over time; rows
-then cross them as they always do, towards the tail, and nothing pauses.
+then cross them as they always do, towards the tail, and nothing pauses. This plans for rings of machines; the
+core does the same with its slices (cpp/watersmeet/slice/boundaries.h), and a test compares the two.
 """
 
 from __future__ import annotations

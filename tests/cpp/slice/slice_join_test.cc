@@ -104,6 +104,8 @@ Case draw(std::uint64_t seed) {
   }
   drawn.config.inclusive = below(2) == 0;
   drawn.config.slices = 1 + below(8);
+  for (SliceStream& stream : drawn.config.streams)
+    if (below(4) == 0) stream.slices = 1 + below(drawn.config.slices);
   drawn.config.interleave = 1 + below(32);
   drawn.config.topology = below(4) == 0 ? Topology::kSplit : Topology::kRing;
   return drawn;

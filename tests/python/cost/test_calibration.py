@@ -57,7 +57,7 @@ def test_a_difference_within_the_noise_does_not_outweigh_times_beyond_it() -> No
 
 def test_cost_is_that_of_the_least_disturbed_repeat_and_spread_that_of_all() -> None:
     observations = observed("hash", 1000, TRUE, noise=0.1)
-    calibration = Calibration.from_observations(observations, ingest={"equal": 20}, machine={})
+    calibration = Calibration.from_observations(observations, ingest={"equal": 20}, machine={}, slices={})
     line = next(line for line in calibration.lines if line.operation == "insert")
     assert (line.low, line.nanoseconds, line.high) == pytest.approx((7.2, 7.2, 8.8))
     assert "insert 7.2 ± 1.6" in str(calibration)
@@ -65,7 +65,9 @@ def test_cost_is_that_of_the_least_disturbed_repeat_and_spread_that_of_all() -> 
 
 def test_a_calibration_survives_its_file() -> None:
     observations = [*observed("hash", 1000, TRUE), *observed("hash", 1e5, TRUE)]
-    calibration = Calibration.from_observations(observations, ingest={"equal": 20}, machine={"cpu": "x"})
+    calibration = Calibration.from_observations(
+        observations, ingest={"equal": 20}, machine={"cpu": "x"}, slices={}
+    )
     again = Calibration.from_json(calibration.to_json())
     assert again == calibration
     assert again.unit_costs.measured
@@ -80,7 +82,7 @@ def test_choices_follow_what_was_measured() -> None:
     ]
     for costs, expected in ((TRUE, "hash"), (slow_hash, "scan")):
         observations = [*observed("hash", 1000, costs), *scan]
-        calibration = Calibration.from_observations(observations, ingest={}, machine={})
+        calibration = Calibration.from_observations(observations, ingest={}, machine={}, slices={})
         load = DirectionLoad(kind="equal", probing_rate=10, window_rate=1, window_rows=1000, matches=0.1)
         assert choose_structure(load, unit_costs=calibration.unit_costs).structure == expected
 

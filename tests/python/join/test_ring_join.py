@@ -9,6 +9,7 @@ import pytest
 
 import watersmeet as wm
 from watersmeet.join.ring_join import RingJoin
+from watersmeet.ring import RingLoad, UnitCosts, relocate, slice_initially
 
 
 def stream(name: str, window: Any = 10) -> wm.Stream:
@@ -282,3 +283,42 @@ def test_columns_that_cannot_be_compared_are_refused_and_the_join_goes_on() -> N
         join.push("C", pa.table({"ts": [1], "k": ["text"]}))
     join.push("C", batch([1], [1]))
     assert join.finish().num_rows == 1
+
+
+@pytest.mark.parametrize(("before", "after"), [(3, 4), (4, 6), (5, 8), (1, 7), (8, 5), (4, 3), (6, 1)])
+def test_differential_flows_of_a_resize_are_those_that_are_planned(before: int, after: int) -> None:
+    rows = 840  # of each window, which every length here divides
+    join = wm.RingJoin(
+        [wm.Stream(name, time="ts", window=f"{rows}i") for name in "AB"],
+        on=wm.equal("k"), slices=before, topology="ring",
+    )  # fmt: skip
+    for name, key in (("A", 1), ("B", 2)):
+        join.push(name, pa.table({"ts": np.arange(2 * rows), "k": np.full(2 * rows, key)}))
+    join.advance("A", to=2 * rows)  # the last row waits for it
+    for slices in (before, after):  # the first makes the slices exactly even
+        join.resize(slices=slices)
+        join.advance("A", to=2 * rows)
+    flows = [float(flow) for flow in relocate(before, after).row_flows(2 * rows)]
+    # Within a row of each stream: the newest has not yet pushed the oldest out.
+    assert list(join.metrics.flows) == pytest.approx(flows, abs=2)
+    assert list(join.metrics.rows_per_slice) == pytest.approx([2 * rows / after] * after, abs=2)
+
+
+def test_each_window_may_be_cut_into_its_own_number_of_slices() -> None:
+    load = RingLoad.of((20.0, 20.0), (30.0, 10.0), selectivity=(0.01, 0.1))
+    slicing = slice_initially(load, UnitCosts(1e-4, hop_s=1e-3), most=6)
+    streams = [wm.Stream("A", time="ts", window="600i"), wm.Stream("B", time="ts", window="200i")]
+    join = wm.RingJoin(streams, on=wm.equal("k"), slices=slicing, topology="ring")
+    assert slicing.lengths == (5, 2)
+    for name, key in (("A", 1), ("B", 2)):
+        join.push(name, pa.table({"ts": np.arange(2000), "k": np.full(2000, key)}))
+    again = wm.RingJoin.restore(join.snapshot())
+    for each in (join, again):
+        held = each._open().ready.core.statistics()["held"]  # type: ignore[union-attr]
+        for stream, length in enumerate(slicing.lengths):
+            filled = [last - first for first, last in (place[stream] for place in held)]
+            assert [rows > 0 for rows in filled] == [place < length for place in range(len(filled))]
+    with pytest.raises(wm.ConfigError, match="only topology='ring'"):
+        wm.RingJoin(streams, on=wm.equal("k"), slices=slicing)
+    with pytest.raises(wm.ConfigError, match="a slicing of 3 streams"):
+        wm.RingJoin([*streams, wm.Stream("C", window="1s")], slices=slicing, topology="ring")

@@ -1,37 +1,56 @@
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from tests.reference.multiway import MultiCase, draw_multiway
+from tests.reference.predicates import FAMILIES
 
 import watersmeet as wm
 from watersmeet.join.ring_join import RingJoin
 from watersmeet.join.rings.config import checked_ring_config
 from watersmeet.join.rings.engine import RingEngine
+from watersmeet.ring import Slicing, even_boundaries
 
 CASES = 2000
 PER_TEST = 100
 ON_THREADS = 60
+drawn: Counter[str] = Counter()  # what the cases of this process were made of
 
 
 def ring_join(case: MultiCase, rng: np.random.Generator, *, threads: bool) -> RingJoin:
     """A join of the case with drawn slices and interleaving; nodes move in drawn orders, or on threads."""
     seed = case.seed
+    topology = str(rng.choice(["ring", "ring", "split"]))
+    slices: int | Slicing = int(rng.integers(1, 9))
+    interleave = int(rng.integers(1, 33))
+    if topology == "ring" and rng.random() < 0.2:
+        lengths = tuple(int(length) for length in rng.integers(1, 9, len(case.names)))
+        slices = Slicing(lengths, tuple(even_boundaries(1.0, length) for length in lengths), 0.0)
     config = checked_ring_config(
         case.streams(),
         on=case.on,
-        slices=int(rng.integers(1, 9)),
-        interleave=int(rng.integers(1, 33)),
-        topology=str(rng.choice(["ring", "ring", "split"])),
+        slices=slices,
+        interleave=interleave,
+        topology=topology,
         edge="inclusive" if case.inclusive else "exclusive",
         orderings=None,
         test_seeds=(None, seed if seed % 2 else None) if threads else (seed, None),
     )
     join = RingJoin.__new__(RingJoin)
     join._hold(RingEngine(config))
+    for fact in (
+        f"M={len(case.names)}",
+        f"N={config.slices}",
+        f"interleave={interleave}",
+        topology,
+        "own lengths" if config.lengths else "one length",
+        *case.families,
+    ):
+        drawn[fact] += 1
     return join
 
 
@@ -93,6 +112,23 @@ def test_oracle_of_random_joins_on_threads() -> None:
     for seed in range(50_000, 50_000 + ON_THREADS):
         case = draw_multiway(seed)
         assert run(case, threads=True) == case.expected(), f"seed {seed}: {case.families}"
+
+
+def test_random_cases_are_of_every_kind() -> None:
+    """M, N, interleaving, topology and kinds of predicate, over all cases compared with the oracle."""
+    before = drawn.copy()
+    for seed in range(CASES):
+        case = draw_multiway(seed)
+        ring_join(case, np.random.default_rng(case.seed + 1), threads=False).close()
+    drawn.subtract(before)
+    counts, least = Counter(drawn), CASES // 40
+    drawn.update(before)
+    assert min(counts[f"M={streams}"] for streams in range(2, 6)) >= 5 * least
+    assert min(counts[f"N={slices}"] for slices in range(1, 9)) >= 3 * least
+    assert min(counts[f"interleave={cycles}"] for cycles in range(1, 33)) >= 20
+    assert min(counts[family] for family in FAMILIES) >= least
+    assert counts["ring"] >= counts["split"] >= 10 * least
+    assert counts["own lengths"] >= 3 * least
 
 
 def test_random_cases_have_results() -> None:

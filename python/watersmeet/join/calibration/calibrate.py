@@ -35,6 +35,7 @@ from watersmeet.cost import (
 from watersmeet.errors import ConfigError
 from watersmeet.join.calibration.cache import write_calibration
 from watersmeet.join.calibration.inputs import SHAPES, Shape
+from watersmeet.join.calibration.slices import slice_costs
 
 __all__ = ["Progress", "calibrate"]
 
@@ -98,6 +99,7 @@ def calibrate(
     calibration = Calibration.from_observations(
         observations,
         ingest={kind: float(np.median(found)) for kind, found in ingest.items()},
+        slices=slice_costs(repeats=repeats, seed=seed),
         machine={
             "processor": _processor(),
             "system": platform.platform(),

@@ -8,6 +8,7 @@ from typing import Any, Final, Literal, TypeAlias, cast
 
 from watersmeet.errors import ConfigError
 from watersmeet.join.timing.ordering import held_limit
+from watersmeet.ring import Slicing
 from watersmeet.vocabulary import Compiled, Order, Predicate, Shed, Stream, Where, parse_order
 
 __all__ = ["PairTest", "RingConfig", "Topology", "checked_ring_config"]
@@ -35,6 +36,7 @@ class RingConfig:
     tests: tuple[PairTest, ...]
     whole: Where | None
     slices: int
+    lengths: tuple[int, ...]  # into how many of them each window is cut at first; (): into all
     interleave: int
     topology: Topology
     edge: Edge
@@ -85,12 +87,16 @@ def checked_ring_config(
     """The arguments as a value, or ConfigError naming the first that has no meaning."""
     known = _streams(streams)
     names = [stream.name for stream in known]
+    lengths = _lengths(slices, len(names), topology)
+    if lengths:
+        slices = max(lengths)
     tests, whole = _predicates(on, names)
     return RingConfig(
         streams=known,
         tests=tests,
         whole=whole,
         slices=1 if slices == "auto" else _whole_number(slices, "slices", MOST_SLICES),
+        lengths=lengths,
         auto=slices == "auto",
         interleave=_whole_number(interleave, "interleave", 1 << 20),
         topology=cast("Topology", _one_of(topology, ("ring", "split"), "topology")),
@@ -192,9 +198,20 @@ def _orderings(value: object, names: list[str]) -> tuple[tuple[int, ...], ...] |
     return tuple(result)
 
 
+def _lengths(value: object, streams: int, topology: object) -> tuple[int, ...]:
+    """Those of a slicing by plan; () for a number of slices."""
+    if not isinstance(value, Slicing):
+        return ()
+    if len(value.lengths) != streams:
+        raise ConfigError(f"slices={value!r}: expected a slicing of {streams} streams")
+    if topology != "ring":
+        raise ConfigError(f"slices={value!r}: only topology='ring' cuts windows by age, got {topology!r}")
+    return value.lengths
+
+
 def _whole_number(value: object, argument: str, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        or_auto = ", or 'auto'" if argument == "slices" else ""
+        or_auto = ", 'auto', or what wm.ring.slice_initially() gives" if argument == "slices" else ""
         raise ConfigError(f"{argument}={value!r}: expected a whole number from 1 to {most}{or_auto}")
     return value
 

@@ -61,6 +61,7 @@ class RingEngine(SeveralStreams):
         self.admitted = [0] * count  # rows that the core has got
         self.is_finished = False
         self.slices = config.slices
+        self.lengths = config.lengths  # until the first resize
         self.gauge = LoadGauge(config.slices) if config.auto else None
         self.ready: _Ready | None = None
         self.is_synchronised = starts_synchronised(config.order)
@@ -98,7 +99,7 @@ class RingEngine(SeveralStreams):
         ready = self.ready
         if ready is not None:
             ready.core.request_resize(slices, relocation)
-        self.slices = slices
+        self.slices, self.lengths = slices, ()
         if self.gauge is not None:
             self.gauge.set_by_hand(slices)
 
@@ -178,7 +179,7 @@ class RingEngine(SeveralStreams):
         checks = RingChecks(
             make_checks(self.config, plan), names=self.config.names, stores=stores, asking=self.asking
         )
-        core = new_ring_core(self.config, plan, checks.streams, slices=self.slices)
+        core = new_ring_core(self.config, plan, checks.streams, slices=self.slices, lengths=self.lengths)
         core.set_orderings([list(ordering) for ordering in self.orderings.orderings])
         core.set_synchronised(self.is_synchronised)
         intakes = [Intake(schema, plan.handovers(stream)) for stream, schema in enumerate(schemas)]

@@ -97,11 +97,15 @@ def make_checks(config: RingConfig, plan: RingPlan) -> list[RingCheck]:
     return checks
 
 
-def new_ring_core(config: RingConfig, plan: RingPlan, checks: list[list[int]], *, slices: int) -> Any:
-    """A fresh core for this plan."""
+def new_ring_core(
+    config: RingConfig, plan: RingPlan, checks: list[list[int]], *, slices: int, lengths: tuple[int, ...]
+) -> Any:
+    """A fresh core for this plan; `lengths` of each stream's ring, () for `slices` of every one."""
     streams = []
     spans = spans_of(config, plan)
-    for stream, multiplier, span in zip(config.streams, plan.multipliers, spans, strict=True):
+    for stream, multiplier, span, length in zip(
+        config.streams, plan.multipliers, spans, lengths or (0,) * len(spans), strict=True
+    ):
         window = stream.window
         assert window is not None  # the configuration was checked
         streams.append(
@@ -111,6 +115,7 @@ def new_ring_core(config: RingConfig, plan: RingPlan, checks: list[list[int]], *
                 time_multiplier=multiplier,
                 window_rows=window.rows,
                 span=span,
+                slices=length,
             )
         )
     schedule_seed, delay_seed = config.test_seeds

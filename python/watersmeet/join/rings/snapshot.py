@@ -47,6 +47,7 @@ def ring_snapshot(engine: RingEngine) -> bytes:
         "kind": "ring",
         "config": _plain_config(engine.config),
         "slices": engine.slices,
+        "lengths": engine.lengths,
         "finished": engine.is_finished,
         "sources": sources.plain(),
         "admitted": engine.admitted,
@@ -98,6 +99,7 @@ def _engine(
     engine = RingEngine(config, clock)
     count = len(config.streams)
     engine.slices, engine.is_finished = header["slices"], header["finished"]
+    engine.lengths = tuple(header.get("lengths", ()))
     if engine.gauge is not None:
         engine.gauge.set_by_hand(engine.slices)
     engine.admitted, engine.is_synchronised = header["admitted"], header["synchronised"]
@@ -191,6 +193,7 @@ def _config(plain: dict[str, Any], on: object) -> RingConfig:
         tests=tests,
         whole=config.whole,
         slices=config.slices,
+        lengths=config.lengths,
         auto=config.auto,
         interleave=config.interleave,
         topology=config.topology,

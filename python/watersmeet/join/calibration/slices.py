@@ -1,0 +1,120 @@
+"""What a ring of slices does, timed by the wall clock: rows taken in, vectors compared, messages sent.
+
+Each cost is a difference of two runs that differ in nothing else: twice the window for a pair, longer vectors
+for a byte of a row, a second slice for what travels. Rows come in batches that keep slices busy.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from watersmeet.join.rings.config import RingConfig, checked_ring_config
+from watersmeet.join.rings.engine import RingEngine
+from watersmeet.vocabulary import Predicate, Stream, band, distance, where
+
+__all__ = ["slice_costs"]
+
+_BYTES: Final = 15_000  # of a vector
+_WINDOWS: Final = (120, 360)  # rows
+_ROWS: Final = 128  # of each stream, that probe full windows
+_BATCH: Final = 64
+_HOPS: Final = 4_000  # rows whose messages are timed
+_INTERLEAVE: Final = 16
+
+
+def slice_costs(*, repeats: int, seed: int = 0) -> dict[str, float]:
+    """Nanoseconds: distance_byte and function_byte of a pair of vectors, row and row_byte of a row's life,
+    message for handling one, hop for reaching a slice that rests.
+    """
+    far = distance("v", metric="mean-abs", at_most=84.0)  # of random bytes all but the last is looked at
+    narrow = _vectors_s(far, 1, _BYTES // 10, repeats, seed)
+    wide = _vectors_s(far, 1, _BYTES, repeats, seed)
+    row_byte_s = max(0.0, (wide - narrow) / (_BYTES - _BYTES // 10))
+    return {
+        "distance_byte": _pair_byte_ns(far, repeats, seed),
+        "function_byte": _pair_byte_ns(where(_near), repeats, seed),
+        "row": max(0.0, wide - row_byte_s * _BYTES) * 1e9,
+        "row_byte": row_byte_s * 1e9,
+        **_travel_ns(repeats),
+    }
+
+
+def _near(left: pa.Table, right: pa.Table) -> Any:
+    one, two = (
+        np.frombuffer(block.column("v").combine_chunks().buffers()[1], np.uint8).reshape(block.num_rows, -1)
+        for block in (left, right)
+    )
+    difference = np.maximum(one, two) - np.minimum(one, two)
+    return difference.sum(axis=1, dtype=np.uint32) <= 84 * one.shape[1]
+
+
+def _pair_byte_ns(on: Predicate, repeats: int, seed: int) -> float:
+    few, many = (_vectors_s(on, rows, _BYTES, repeats, seed) for rows in _WINDOWS)
+    return (many - few) / (_WINDOWS[1] - _WINDOWS[0]) / _BYTES * 1e9
+
+
+def _vectors_s(on: Predicate, window: int, width: int, repeats: int, seed: int) -> float:
+    """The time of a row that probes a full window of so many vectors."""
+    rng = np.random.default_rng(seed)
+    tables = []
+    for _ in range(2):
+        values = rng.integers(0, 256, (window + _ROWS) * width, dtype=np.uint8)
+        column = pa.FixedSizeBinaryArray.from_buffers(
+            pa.binary(width), window + _ROWS, [None, pa.py_buffer(values)]
+        )
+        tables.append(pa.table({"ts": np.arange(window + _ROWS), "v": column}))
+    best = np.inf
+    for _ in range(repeats):
+        engine = _engine(on, window, slices=1, interleave=_INTERLEAVE)
+        _pushed(engine, tables, 0, window)
+        best = min(best, _pushed(engine, tables, window, window + _ROWS))
+    return float(best) / (2 * _ROWS)
+
+
+def _travel_ns(repeats: int) -> dict[str, float]:
+    """Rows that meet nothing, so that only their messages take time: many at once, and one after the other.
+
+    On a ring of two slices a row's message takes a hop, and its END two. One after the other each waits for a
+    slice that rests.
+    """
+    ends = np.arange(_HOPS)
+    tables = [pa.table({"ts": ends, "x": np.full(_HOPS, stream)}) for stream in (0, 10)]
+    times = {}
+    for slices in (1, 2):
+        for interleave in (1, 64):
+            best = np.inf
+            for _ in range(repeats):
+                engine = _engine(band("x", within=1), 1, slices=slices, interleave=interleave)
+                best = min(best, _pushed(engine, tables, 0, _HOPS, batch=_HOPS // 2))
+            times[slices, interleave] = float(best) / (2 * _HOPS)
+    message_s = max(0.0, times[2, 64] - times[1, 64]) / 3
+    hop_s = max(0.0, (times[2, 1] - times[1, 1]) / 2 - message_s)
+    return {"message": message_s * 1e9, "hop": hop_s * 1e9}
+
+
+def _engine(on: Predicate, window: int, *, slices: int, interleave: int) -> RingEngine:
+    config: RingConfig = checked_ring_config(
+        [Stream(name, time="ts", window=f"{window}i") for name in "AB"],
+        on=on,
+        slices=slices,
+        interleave=interleave,
+        topology="ring",
+        edge="inclusive",
+        orderings=None,
+    )
+    return RingEngine(config)
+
+
+def _pushed(
+    engine: RingEngine, tables: list[pa.Table], first: int, last: int, *, batch: int = _BATCH
+) -> float:
+    """How long rows [first, last) of both streams take."""
+    began = time.perf_counter()
+    for start in range(first, last, batch):
+        for stream, table in enumerate(tables):
+            engine.push(stream, table.slice(start, min(batch, last - start)))
+    return time.perf_counter() - began
