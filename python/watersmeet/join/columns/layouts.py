@@ -66,7 +66,7 @@ def rewritten(array: pa.Array, target: pa.DataType) -> pa.Array:
 
 
 def no_rows(schema: pa.Schema) -> pa.RecordBatch:
-    """An empty batch. Not by schema.empty_table(): pyarrow makes none of unions, nor of lists of dictionaries."""
+    """An empty batch. Not by schema.empty_table(), which fails for unions and for lists of dictionaries."""
     return pa.RecordBatch.from_arrays([pa.nulls(0, kind) for kind in schema.types], schema=schema)
 
 
