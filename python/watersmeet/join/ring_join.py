@@ -40,8 +40,8 @@ class RingMetrics:
 
     rows_per_slice   rows of all windows that each slice holds; their sum is what the windows hold
     flows            rows that crossed each boundary of the ring when it was last cut anew at once
-    comparisons      pairs on which predicates were evaluated, per slice
-    messages         what has gone from slice to slice
+    comparisons      pairs on which predicates were evaluated, per slice; from a restore() on
+    messages         what has gone from slice to slice; from a restore() on
     orderings        per stream, the others in the order in which its rows probe them
     held_results     found, and kept back for their order; held_bytes is what they take
     order            how results are put in order now; None: they leave as rows are processed, by time
@@ -306,7 +306,7 @@ def _metrics(engine: RingEngine) -> RingMetrics:
         facts["directions"], facts["recall"] = ready.shedding.statistics(ready.core)
     held, held_bytes = (0, 0) if ready.held is None else (ready.held.count, ready.held.held_bytes)
     return RingMetrics(
-        results=counted["results"] - held,
+        results=engine.found - held,
         streams=streams,
         slices=counted["slices"],
         rows_per_slice=_rows_per_slice(counted, [ready.core.state(place) for place in range(len(names))]),

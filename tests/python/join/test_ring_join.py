@@ -206,6 +206,16 @@ def test_snapshot_before_all_streams_are_known_goes_on() -> None:
         assert one.push("C", batch([3], [7])).num_rows + one.finish().num_rows == 1
 
 
+@pytest.mark.parametrize("order", [None, "filter-order"])
+def test_restored_join_goes_on_counting_its_results(order: Any) -> None:
+    join = RingJoin([stream("A"), stream("B")], on=wm.equal("k"), order=order)
+    given = [join.push(name, batch([1, 2], [7, 7])).num_rows for name in "AB"]
+    join = RingJoin.restore(join.snapshot())
+    assert join.metrics.results == sum(given)
+    given.append(join.finish().num_rows)
+    assert join.metrics.results == sum(given) == 4
+
+
 def test_damaged_snapshots_are_refused() -> None:
     join = three_way()
     blob = join.snapshot()

@@ -59,6 +59,7 @@ class RingEngine(SeveralStreams):
         self.sources = Sources(config.streams)
         self.kept = KeptRows(count)
         self.admitted = [0] * count  # rows that the core has got
+        self.found_before = 0  # results found before the snapshot that the join was restored from
         self.is_finished = False
         self.slices = config.slices
         self.lengths = config.lengths  # until the first resize
@@ -203,6 +204,11 @@ class RingEngine(SeveralStreams):
         ready.stores[stream] = store
         batch = as_batch(kept, about=schema.about)
         ready.core.restore(stream, ready.intakes[stream].core_batch(batch), **state)
+
+    @property
+    def found(self) -> int:
+        """Results found so far, those among them that are held."""
+        return self.found_before + (0 if self.ready is None else int(self.ready.core.statistics()["results"]))
 
     def prepare_restored(self, held: bytes, shedding: bytes) -> None:
         """Make an empty core for the schemas that a snapshot has, with the results that were held."""

@@ -51,6 +51,7 @@ def ring_snapshot(engine: RingEngine) -> bytes:
         "finished": engine.is_finished,
         "sources": sources.plain(),
         "admitted": engine.admitted,
+        "found": engine.found,
         "synchronised": engine.is_synchronised,
         "pace": engine.pace.plain(),
         "orderings": engine.orderings.orderings,
@@ -103,6 +104,7 @@ def _engine(
     if engine.gauge is not None:
         engine.gauge.set_by_hand(engine.slices)
     engine.admitted, engine.is_synchronised = header["admitted"], header["synchronised"]
+    engine.found_before = header["found"]
     engine.orderings = OrderingState(tuple(tuple(ordering) for ordering in header["orderings"]))
     engine.pace.resume(header["pace"])
     groups = [sections[at * count : (at + 1) * count] for at in range(4)]
