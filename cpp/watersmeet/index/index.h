@@ -9,6 +9,7 @@
 //   (1) A probe reports each partner in [lo, hi) that satisfies the driver term exactly once, and no other.
 //   (2) Rows whose `joinable` flag is 0 (null key or set) are never reported.
 //   (3) Dead rows (below the window's begin()) are never reported, whether or not expire_before was called.
+//   (4) The work of a metered run does not depend on which rows outside its ranges the window holds.
 // Threads    one writer. A probe uses the scratch memory of its run's lane, so each lane serves one prober; several
 //            lanes may probe at once after prepare() for all their requests, until the next change.
 #pragma once
@@ -72,6 +73,9 @@ struct ProbeRun {
   // Stop early, after a whole request, once this many pairs were added or this much work was done.
   std::size_t max_pairs = SIZE_MAX;
   std::uint64_t max_work = UINT64_MAX;
+  // The work decides what is probed next, so it must follow from the rows and ranges alone: rows that the window
+  // still keeps, or has already, must not show in it.
+  bool is_metered = false;
   // Whose scratch memory the probe uses.
   std::size_t lane = 0;
 

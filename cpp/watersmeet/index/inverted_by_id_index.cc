@@ -66,7 +66,7 @@ class InvertedByIdIndex final : public Index {
     catch_up();
     Scratch& scratch = scratch_[run.lane];
     return for_each_request(run, window_, pairs, work, [&](Seq row, LiveRange range) {
-      probe_row(std::get<SetColumn>(run.own->columns[0]), row, range, run.own_is_left, scratch, pairs, work);
+      probe_row(run, row, range, scratch, pairs, work);
     });
   }
 
@@ -117,18 +117,19 @@ class InvertedByIdIndex final : public Index {
     for (auto& list : lists_) std::erase_if(list, dead);
   }
 
-  void probe_row(const SetColumn& own, Seq row, LiveRange range, bool own_is_left, Scratch& scratch,
-                 Pairs& pairs, Work& work) {
+  void probe_row(const ProbeRun& run, Seq row, LiveRange range, Scratch& scratch, Pairs& pairs, Work& work) {
     const Candidates& found = scratch.found;
+    const auto& own = std::get<SetColumn>(run.own->columns[0]);
     const auto own_set = own.set(row);
     const auto accepts = [&](std::size_t shared, std::size_t other_size) {
-      return own_is_left ? accepts_overlap(term_, shared, own_set.size(), other_size)
-                         : accepts_overlap(term_, shared, other_size, own_set.size());
+      return run.own_is_left ? accepts_overlap(term_, shared, own_set.size(), other_size)
+                             : accepts_overlap(term_, shared, other_size, own_set.size());
     };
     work.lookups += own_set.size();
     if (accepts(0, 1)) return add_all_joinable(pairs, row, window_, range.lo, range.hi);
     const std::size_t before = pairs.size();
-    work.postings += merge(own_set, least_overlap(term_, own_set.size(), own_is_left), scratch);
+    const std::uint64_t read = merge(own_set, least_overlap(term_, own_set.size(), run.own_is_left), scratch);
+    work.postings += run.is_metered ? entries_in(range, scratch.views) : read;
     for (std::size_t at = 0; at < found.offsets.size(); ++at) {
       Seq other = 0;
       if (!in_range(found.offsets[at], range, other)) continue;
@@ -139,11 +140,12 @@ class InvertedByIdIndex final : public Index {
       }
     }
     if (accepts(0, 0)) {
-      work.postings += empty_.size();
+      const std::size_t matched = pairs.size();
       for (const Position id : empty_) {
         Seq other = 0;
         if (in_range(id, range, other)) pairs.add(row, other);
       }
+      work.postings += run.is_metered ? pairs.size() - matched : empty_.size();
     }
     std::sort(pairs.other.begin() + static_cast<std::ptrdiff_t>(before), pairs.other.end());
   }
@@ -155,6 +157,19 @@ class InvertedByIdIndex final : public Index {
     }
     return scratch.merge->run(
         {.lists = scratch.views, .least = std::max<std::size_t>(least, 1), .exact = true}, scratch.found);
+  }
+
+  // Entries of rows that the probe may meet: what it would read if the window held no others.
+  static std::uint64_t entries_in(LiveRange range, std::span<const PostingView> views) {
+    std::uint64_t entries = 0;
+    for (const PostingView& view : views) {
+      entries += static_cast<std::uint64_t>(
+          std::count_if(view.positions, view.positions + view.size, [range](Position id) {
+            Seq row = 0;
+            return in_range(id, range, row);
+          }));
+    }
+    return entries;
   }
 
   static bool in_range(Position id, LiveRange range, Seq& row) {

@@ -41,7 +41,9 @@ class InvertedIndex final : public Index {
       if (!run.own->joinable[run.row(at)]) continue;
       for (const Code item : own.set(run.row(at))) {
         PostingLists::List* list = lists_.find(item);
-        if (list != nullptr && bitmaps && is_popular(list->postings.size())) (void)lists_.bitmap(*list);
+        if (list != nullptr && bitmaps && is_popular(list->postings.size(), window_.size())) {
+          (void)lists_.bitmap(*list);
+        }
       }
     }
   }
@@ -50,7 +52,7 @@ class InvertedIndex final : public Index {
     const auto& own = std::get<SetColumn>(run.own->columns[0]);
     Scratch& scratch = scratch_[run.lane];
     return for_each_request(run, window_, pairs, work, [&](Seq row, LiveRange range) {
-      probe_row({own, row, own.set(row), run.own_is_left}, range, scratch, pairs, work);
+      probe_row({own, row, own.set(row), run.own_is_left, run.is_metered}, range, scratch, pairs, work);
     });
   }
 
@@ -67,10 +69,11 @@ class InvertedIndex final : public Index {
     Seq row;
     std::span<const Code> items;
     bool is_left;
+    bool is_metered;
   };
   struct Wanted {
     PostingLists::List* list;
-    std::size_t size;
+    std::size_t size;  // in the window, or in the range of a metered probe
   };
   // Memory of one lane's probe.
   struct Scratch {
@@ -102,17 +105,20 @@ class InvertedIndex final : public Index {
     if (accepts(own, 0, 1)) return add_all_joinable(pairs, own.row, window_, range.lo, range.hi);
     const std::size_t before = pairs.size();
     const std::size_t least = std::max<std::size_t>(least_overlap(term_, own.items.size(), own.is_left), 1);
-    if (least <= own.items.size() && find_lists(own.items, scratch.wanted) >= least) {
+    if (least <= own.items.size() && find_lists(own, range, scratch.wanted) >= least) {
       merge_lists(own, range, least, scratch, pairs, work);
     }
     if (accepts(own, 0, 0)) add_empty(own.row, range, before, pairs, work);
   }
 
-  // Finds the lists of the items, longest first, and returns how many have live rows.
-  std::size_t find_lists(std::span<const Code> items, std::vector<Wanted>& wanted) {
+  // Finds the lists of the items that are not empty, longest first, and returns how many there are.
+  std::size_t find_lists(const Own& own, LiveRange range, std::vector<Wanted>& wanted) {
     wanted.clear();
-    for (const Code item : items) {
-      if (PostingLists::List* list = lists_.find(item)) wanted.push_back({list, list->postings.size()});
+    for (const Code item : own.items) {
+      PostingLists::List* list = lists_.find(item);
+      if (list == nullptr) continue;
+      const std::size_t size = own.is_metered ? lists_.cut(*list, range).size : list->postings.size();
+      if (size > 0) wanted.push_back({list, size});
     }
     std::stable_sort(wanted.begin(), wanted.end(),
                      [](const Wanted& a, const Wanted& b) { return a.size > b.size; });
@@ -121,13 +127,15 @@ class InvertedIndex final : public Index {
 
   void merge_lists(const Own& own, LiveRange range, std::size_t least, Scratch& scratch, Pairs& pairs,
                    Work& work) {
-    const MergeChoice choice = choose(range, least, scratch);
+    const std::size_t rows =
+        own.is_metered ? range.hi - range.lo : window_.size();  // that hold the lists' entries
+    const MergeChoice choice = choose(range, rows, least, scratch);
     const std::vector<Wanted>& wanted = scratch.wanted;
     std::vector<PostingView>& views = scratch.views;
     const Candidates& found = scratch.found;
     views.clear();
     for (std::size_t at = choice.skipped; at < wanted.size(); ++at) {
-      if (choice.bitmaps && is_popular(wanted[at].size)) {
+      if (choice.bitmaps && is_popular(wanted[at].size, rows)) {
         views.push_back({nullptr, 0, lists_.bitmap(*wanted[at].list)});
       } else {
         const PostingLists::Piece piece = lists_.cut(*wanted[at].list, range);
@@ -157,22 +165,23 @@ class InvertedIndex final : public Index {
     }
   }
 
-  [[nodiscard]] bool is_popular(std::size_t postings) const {
-    return window_.size() >= 512 && postings >= window_.size() / kPopular;
+  [[nodiscard]] static bool is_popular(std::size_t postings, std::size_t rows) {
+    return rows >= 512 && postings >= rows / kPopular;
   }
 
-  MergeChoice choose(LiveRange range, std::size_t least, Scratch& scratch) const {
+  // How to merge the lists, whose entries are of so many `rows`.
+  MergeChoice choose(LiveRange range, std::size_t rows, std::size_t least, Scratch& scratch) const {
     std::vector<double>& estimates = scratch.estimates;
     const std::vector<Wanted>& wanted_lists = scratch.wanted;
     if (kind_ == MergeKind::kHeap || kind_ == MergeKind::kCount) return {};
     const bool fits = fits_bit_slices(wanted_lists.size(), least);
     if (kind_ == MergeKind::kBitmap) return {.bitmaps = fits};
-    const double share = static_cast<double>(range.hi - range.lo) / static_cast<double>(window_.size());
+    const double share = static_cast<double>(range.hi - range.lo) / static_cast<double>(rows);
     estimates.clear();
     std::size_t popular = 0;
     for (const Wanted& wanted : wanted_lists) {
       estimates.push_back(static_cast<double>(wanted.size) * share);
-      popular += is_popular(wanted.size) ? 1 : 0;
+      popular += is_popular(wanted.size, rows) ? 1 : 0;
     }
     return choose_merge({.postings = estimates,
                          .rows = static_cast<double>(range.hi - range.lo),

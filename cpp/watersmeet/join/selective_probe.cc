@@ -359,6 +359,7 @@ double SelectiveJoin::search(const Probe& probe, bool is_incomplete) {
   run.lo = request_lo_.data();
   run.hi = request_hi_.data();
   run.found = request_found_.data();
+  run.is_metered = true;
   Work work;
   sides_[other]->index->probe(run, pairs_, work);
   if (terms_.size() > 1) work.comparisons += pairs_.size();
