@@ -149,11 +149,11 @@ def figure_11() -> Values:
         values[f"r{window + 1} burst"] = run.fraction(window, 75, 90)
         values[f"r{window + 1} after"] = run.fraction(window, 110, 130)
     long = simulate(streams(SEED, 0.6, LONG_BURSTS), shed())
-    # The median: few samples now and then make the other window look better for a period (SPEC 4.3).
     for name, (start, stop) in {"500/s": (85, 111), "300/s": (130, 161)}.items():
-        parts = [part for at_s, part in long.fractions(0) if start <= at_s < stop]
-        values[f"r1 steady {name}"] = float(np.median(parts))
-        values[f"r1 steady {name}, mean"] = float(np.mean(parts))
+        for window in (0, 1):
+            values[f"r{window + 1} steady {name}"] = long.fraction(window, start, stop)
+        # Both windows hold as many rows, so this is what the budget pays for, whichever window gets it.
+        values[f"r steady {name}"] = np.mean([values[f"r{w} steady {name}"] for w in (1, 2)]).item()
     return values
 
 
@@ -211,9 +211,10 @@ def figure_15() -> Values:
     """Gain over random drop by rate: overlap and equality, without and with an index."""
     values: dict[str, float] = {}
     for rate in (100.0, 300.0, 500.0):
-        values[f"overlap scanned rate={rate:g}"] = float(
-            np.mean([_gain(streams(seed, 0.8, steady(90.0, rate)), 90.0) for seed in (SEED, 22, 23)])
-        )
+        # SPEC 4.2's shape. At a fiftieth of the cost five probes per period teach: one run says little.
+        seeds = range(SEED, SEED + 5) if rate == 500.0 else (SEED,)
+        gains = [_gain(streams(seed, 0.8, steady(120.0, rate)), 120.0) for seed in seeds]
+        values[f"overlap scanned rate={rate:g}"] = float(np.mean(gains))
         equal = streams(SEED, 0.8, steady(90.0, rate), domain=5000, size_mean=1.0, size_deviation=0.0)
         keyed = tuple(_keyed(table) for table in equal)
         values[f"equal scanned rate={rate:g}"] = _gain(keyed, 90.0, on=wm.equal("key"))

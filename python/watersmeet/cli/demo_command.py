@@ -1,35 +1,44 @@
-"""watersmeet demo: two news agencies joined on shared keywords, unlimited and overloaded, while you watch."""
+"""watersmeet demo: two news agencies joined on shared keywords, three ways side by side, while you watch."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import typer
+from rich.console import Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from watersmeet.cli.demo_report import Outcome, Sample, demo_report, summary_rows
+from watersmeet.cli.demo_report import Outcome, demo_report, summary_rows
+from watersmeet.cli.demo_ways import Way, due_pairs, in_turn
 from watersmeet.cli.failures import guarded
 from watersmeet.cli.news import news_stream, news_world
-from watersmeet.cli.terminal import JoinProgress, stderr, stdout
+from watersmeet.cli.terminal import stderr, stdout
 from watersmeet.observe import write_report
-from watersmeet.vocabulary import Shed, Stream, comparisons, overlap
+from watersmeet.vocabulary import Predicate, Shed, Stream, comparisons, overlap, parse_span
 
 __all__ = ["demo"]
 
 _AGENCIES = ("cnn", "reuters")
-_RATE_PER_S = 200.0
-_SAMPLES = 60  # of the metrics, over a run
-_MOST_BATCH_ROWS = 8_192
+_RATE_PER_S = 400.0
+_STEP_S = 5.0  # of news in a batch
+_FEWEST_STEPS = 60
+_MOST_STORIES = 800_000  # half an hour of news, written before the clock starts
+_LOOKS_PER_S = 4.0
 
 
 @guarded
 def demo(
-    stories: Annotated[int, typer.Option(min=100, help="Stories per agency.")] = 60_000,
+    stories: Annotated[
+        int | None, typer.Option(min=100, help="Stories per agency, however long they take.")
+    ] = None,
+    seconds: Annotated[float, typer.Option(min=1.0, help="How long to join, without --stories.")] = 50.0,
     window: Annotated[str, typer.Option(help="How far apart two stories may be.")] = "1m",
     at_least: Annotated[int, typer.Option(min=1, help="How many keywords they must share.")] = 4,
     overload: Annotated[float, typer.Option(min=1.0, help="How much more work there is than budget.")] = 10.0,
@@ -38,73 +47,75 @@ def demo(
     report: Annotated[Path, typer.Option(help="Where the HTML report goes.")] = Path("watersmeet-demo.html"),
 ) -> None:
     """Join two made-up news streams three ways: unlimited, overloaded, and overloaded with drops."""
+    console = stdout()
+    most = stories or _MOST_STORIES
+    with stderr().status(f"writing 2 x {most:,} news stories ..."):
+        world = news_world(seed, stories=most, rate_per_s=_RATE_PER_S)
+        streams = {name: news_stream(world, seed, agency=name, stories=most) for name in _AGENCIES}
+        due = due_pairs(streams.values(), window=parse_span(window, argument="--window"))
+    on = overlap("keywords", at_least=at_least)
+    length = "" if stories is None else f"{stories:,} stories each, "
+    console.print(f"{' and '.join(_AGENCIES)}, {length}about {_RATE_PER_S:g} per second; on {on}")
+    console.print(
+        f"within {window} of each other; without limit, and twice with 1/{overload:g} of the comparisons"
+    )
+    budget = max(1.0, due / (most / _RATE_PER_S) / overload)
+    ways = _ways(on, window, sample, seed, budget=budget)
+    joined = _joined(ways, streams, most_s=None if stories else seconds)
+    outcomes = tuple(way.outcome() for way in ways)
+    console.print(_figures(outcomes[0]))
+    console.print(_comparison(outcomes))
+    write_report(demo_report(outcomes, stories=joined, window=window, overload=overload), report)
+    console.print(f"report: {report}")
+    if outcomes[0].sample.num_rows:
+        console.print(_pairs(outcomes[0].sample))
+
+
+def _ways(on: Predicate, window: str, sample: int, seed: int, *, budget: float) -> tuple[Way, ...]:
+    """The joins; those with a budget scan, as for a predicate without index: every comparison counts."""
     from watersmeet.join import WindowJoin
 
-    console = stdout()
-    with stderr().status(f"writing 2 x {stories:,} news stories ..."):
-        world = news_world(seed, stories=stories, rate_per_s=_RATE_PER_S)
-        streams = {name: news_stream(world, seed, agency=name, stories=stories) for name in _AGENCIES}
-    on = overlap("keywords", at_least=at_least)
     left, right = (Stream(name, time="ts", window=window) for name in _AGENCIES)
-    console.print(f"{' and '.join(_AGENCIES)}, {stories:,} stories each, {_RATE_PER_S:g} per second; on {on}")
-    console.print(
-        f"within {window} of each other; without limit, then twice with 1/{overload:g} of the comparisons"
+    selective, drop = Shed(comparisons(budget)), Shed(comparisons(budget), policy="random-drop")
+    return (
+        Way("unlimited", WindowJoin(left, right, on=on), sample),
+        Way("selective", WindowJoin(left, right, on=on, shed=selective, seed=seed, index="scan"), sample),
+        Way("random drop", WindowJoin(left, right, on=on, shed=drop, seed=seed, index="scan"), sample),
     )
 
-    def run(name: str, shed: Shed | None) -> Outcome:
-        index: Any = (
-            "auto" if shed is None else "scan"
-        )  # every comparison counts, as for a predicate without index
-        live = WindowJoin(left, right, on=on, shed=shed, seed=seed, index=index)
-        return _join(name, live, streams, sample=sample)
 
-    unlimited = run("unlimited", None)
-    due = sum(direction.due for direction in unlimited.metrics.directions)
-    budget = max(1.0, due / (stories / _RATE_PER_S) / overload)
-    outcomes = (
-        unlimited,
-        run("selective", Shed(comparisons(budget))),
-        run("random drop", Shed(comparisons(budget), policy="random-drop")),
-    )
-    console.print(_figures(unlimited))
-    console.print(_comparison(outcomes))
-    write_report(demo_report(outcomes, stories=stories, window=window, overload=overload), report)
-    console.print(f"report: {report}")
-    if unlimited.sample.num_rows:
-        console.print(_pairs(unlimited.sample))
-
-
-def _join(name: str, live: Any, streams: dict[str, pa.Table], *, sample: int) -> Outcome:
-    rows = results = 0
-    join_s = 0.0
-    kept: list[pa.Table] = []
-    samples: list[Sample] = []
-    total = sum(table.num_rows for table in streams.values())
-    with JoinProgress(f"{name:11}", total=total) as bar:
-        for stream, batch in _in_turn(streams):
-            start = time.perf_counter()
-            out = live.finish() if batch is None else live.push(stream, batch)
-            join_s += time.perf_counter() - start
-            rows += 0 if batch is None else batch.num_rows
-            results += out.num_rows
-            if (out.num_rows or batch is None) and sum(table.num_rows for table in kept) < sample:
-                kept.append(out.slice(0, sample))
-            if stream == _AGENCIES[-1] or batch is None:
-                samples.append(Sample.of(live.metrics, stream_s=rows / 2 / _RATE_PER_S))
-            bar.update(done=rows, rows=rows, results=results)
-    shown = pa.concat_tables(kept).slice(0, sample) if kept else pa.table({})
-    return Outcome(name, rows, results, join_s, shown, tuple(samples), live.metrics)
-
-
-def _in_turn(streams: dict[str, pa.Table]) -> Iterator[tuple[str, pa.RecordBatch | None]]:
-    """Batches of the streams in turn, as they would arrive; then the end."""
+def _joined(ways: Sequence[Way], streams: Mapping[str, pa.Table], *, most_s: float | None) -> int:
+    """Feed all ways the same news until there is none, or the time is up; stories of each stream joined."""
     longest = max(table.num_rows for table in streams.values())
-    step = min(_MOST_BATCH_ROWS, max(1, longest // _SAMPLES))
-    for start in range(0, longest, step):
-        for name, table in streams.items():
-            for batch in table.slice(start, step).combine_chunks().to_batches():
-                yield name, batch
-    yield "", None
+    step = min(int(_RATE_PER_S * _STEP_S), max(1, longest // _FEWEST_STEPS))
+    begin = time.perf_counter()
+    shown_s = float("-inf")
+    stories = 0
+    console = stderr()
+    with Live(console=console, auto_refresh=False, transient=True) as live:
+        for stream_s, batches in in_turn(streams, step=step):
+            for way in ways:
+                for name, batch in batches:
+                    way.push(name, batch)
+                way.look(stream_s)
+            stories = min(longest, stories + step)
+            passed_s = time.perf_counter() - begin
+            if console.is_terminal and passed_s - shown_s >= 1 / _LOOKS_PER_S:
+                shown_s = passed_s
+                part = stories / longest if most_s is None else min(1.0, passed_s / most_s)
+                live.update(_progress(ways, part, stream_s), refresh=True)
+            if most_s is not None and passed_s >= most_s:
+                break
+    for way in ways:
+        way.finish()
+    return stories
+
+
+def _progress(ways: Sequence[Way], part: float, stream_s: float) -> Group:
+    """What is shown while the joins run."""
+    table = _comparison([way.outcome() for way in ways])
+    table.title = f"{stream_s:,.0f} s of news, {ways[0].rows:,} stories"
+    return Group(table, ProgressBar(total=1.0, completed=part, width=60))
 
 
 def _figures(outcome: Outcome) -> Table:
@@ -119,7 +130,7 @@ def _figures(outcome: Outcome) -> Table:
     return table
 
 
-def _comparison(outcomes: tuple[Outcome, ...]) -> Table:
+def _comparison(outcomes: Sequence[Outcome]) -> Table:
     head, *rows = summary_rows(outcomes)
     table = Table(title="three ways", title_justify="left")
     for place, heading in enumerate(head):

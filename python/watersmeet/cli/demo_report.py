@@ -9,7 +9,7 @@ from itertools import pairwise
 import pyarrow as pa
 
 from watersmeet.observe import Chart, Curve, Report, Section
-from watersmeet.vocabulary import Metrics
+from watersmeet.vocabulary import Metrics, parse_span
 
 __all__ = ["Outcome", "Sample", "demo_report", "summary_rows"]
 
@@ -50,11 +50,10 @@ class Outcome:
     samples: tuple[Sample, ...]
     metrics: Metrics
 
-    @property
-    def decided(self) -> float:
-        """The share of the pairs of rows inside the windows that was compared."""
-        parts = self.metrics.directions
-        return sum(part.done for part in parts) / max(1, sum(part.due for part in parts))
+    def decided(self, whole: Outcome) -> float:
+        """The share of the pairs of rows inside the windows of the whole that was compared."""
+        done = sum(part.done for part in self.metrics.directions)
+        return done / max(1, sum(part.due for part in whole.metrics.directions))
 
 
 def summary_rows(outcomes: Sequence[Outcome]) -> list[list[str]]:
@@ -69,7 +68,7 @@ def summary_rows(outcomes: Sequence[Outcome]) -> list[list[str]]:
                 f"{outcome.results:,}",
                 f"{outcome.results / max(1, outcomes[0].results):.1%}",
                 f"{recall.low:.0%}-{recall.high:.0%}",
-                f"{outcome.decided:.1%}",
+                f"{outcome.decided(outcomes[0]):.1%}",
                 f"{dropped:,}",
                 f"{outcome.join_s:.2f}",
             ]
@@ -95,23 +94,23 @@ def demo_report(outcomes: Sequence[Outcome], *, stories: int, window: str, overl
                 Chart("output rate", "stream time (s)", "pairs/s", [_rates(o, _results) for o in outcomes]),
             ),
             Section(
-                "Input, and how much of it was compared",
-                "Stories per second, and the share of the pairs in the windows that were decided.",
+                "Input",
+                "Stories per second: there are busy times and quiet ones.",
                 Chart("input rate", "stream time (s)", "stories/s", [_rates(selective, _rows)]),
             ),
             Section(
                 "Share of the comparisons",
-                "1 is the full join.",
-                Chart("fraction", "stream time (s)", "decided / due", [_fractions(o) for o in outcomes], 1.0),
+                "Of the pairs of stories in the windows, how many were decided; 1 is the full join.",
+                Chart("fraction", "stream time (s)", "decided / due", _fractions(outcomes), 1.0),
             ),
             Section(
                 "Where matches are",
-                "Matches per pair decided, by age of the partner: cell 0 is the newest part of the window.",
-                Chart("match density by age", "cell", "matches per pair", _densities(selective)),
+                "Matches per million pairs decided, by age of the partner, in the join that is selective.",
+                Chart("match density by age", _age(window), "per million", _densities(selective, window)),
             ),
             Section(
                 "How much of the answer came out",
-                "The estimate with its 95 % interval; beside it the truth of the whole run.",
+                "The selective join's estimate with its 95 % interval, and the truth by the unlimited join.",
                 Chart("recall", "stream time (s)", "share of the answer", _recalls(outcomes), 1.0),
             ),
         ),
@@ -135,33 +134,52 @@ def _rates(outcome: Outcome, count: Callable[[Sample], int]) -> Curve:
     return Curve(outcome.name, points)
 
 
-def _fractions(outcome: Outcome) -> Curve:
-    points = [
-        (new.stream_s, (new.done - old.done) / (new.due - old.due))
-        for old, new in pairwise(outcome.samples)
-        if new.due > old.due
-    ]
-    return Curve(outcome.name, points)
+def _fractions(outcomes: Sequence[Outcome]) -> list[Curve]:
+    """What each way compared, of what the first was to compare."""
+    curves = []
+    for outcome in outcomes:
+        steps = zip(pairwise(outcome.samples), pairwise(outcomes[0].samples), strict=True)
+        points = [
+            (new.stream_s, (new.done - old.done) / (whole.due - before.due))
+            for (old, new), (before, whole) in steps
+            if whole.due > before.due
+        ]
+        curves.append(Curve(outcome.name, points))
+    return curves
 
 
-def _densities(outcome: Outcome) -> list[Curve]:
+def _age(window: str) -> str:
+    return "age (stories)" if parse_span(window, argument="--window").is_rows else "age (s)"
+
+
+def _densities(outcome: Outcome, window: str) -> list[Curve]:
+    """The newest cell is still filling, so there is one more of them than basic windows in the window."""
+    span = parse_span(window, argument="--window")
+    reach = span.amount if span.is_rows else span.amount * 1e-9
     curves = []
     for stream, direction in zip(outcome.metrics.streams, outcome.metrics.directions, strict=True):
-        cells = enumerate(direction.cell_densities)
-        points = [(float(cell), density) for cell, density in cells if density is not None]
+        cells = direction.cell_densities
+        each = reach / max(1, len(cells) - 1)
+        points = [(cell * each, 1e6 * density) for cell, density in enumerate(cells) if density is not None]
         curves.append(Curve(f"{stream.name} probes", points))
     return curves
 
 
 def _recalls(outcomes: Sequence[Outcome]) -> list[Curve]:
-    selective = outcomes[1]
-    truth = selective.results / max(1, outcomes[0].results)
-    samples = selective.samples
+    samples = outcomes[1].samples
+    whole = outcomes[0].samples
     return [
         Curve(
             "estimate",
             [(s.stream_s, s.recall[0]) for s in samples],
             band=[(s.stream_s, s.recall[1], s.recall[2]) for s in samples],
         ),
-        Curve("truth at the end", [(s.stream_s, truth) for s in samples]),
+        Curve(
+            "truth",
+            [
+                (s.stream_s, s.results / full.results)
+                for s, full in zip(samples, whole, strict=True)
+                if full.results
+            ],
+        ),
     ]

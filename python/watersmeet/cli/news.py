@@ -22,6 +22,8 @@ _EVENT_WORDS: Final = 8
 _STORY_WORDS: Final = 5
 _NOISE_WORDS: Final = 2
 _REPORTING_S: Final = 120.0  # mean delay between an event and a story about it
+_TIDE_S: Final = 900.0  # from one busy time to the next
+_SWING: Final = 0.7  # how much more there is to tell then
 _EPOCH_S: Final = 1_767_225_600  # 2026-01-01 00:00 UTC
 
 _TOPICS: Final = """
@@ -55,9 +57,16 @@ def news_world(seed: int, *, stories: int, rate_per_s: float) -> News:
     weights = 1.0 / np.arange(1, len(words) + 1) ** 0.7
     popularity = np.cumsum(weights / weights.sum())
     events = max(1, stories // 8)
-    starts = np.sort(rng.random(events)) * (stories / rate_per_s)
+    starts = np.sort(_moments(rng.random(events), stories / rate_per_s))
     keywords = np.searchsorted(popularity, rng.random((events, _EVENT_WORDS)))
     return News(words, popularity, starts, keywords)
+
+
+def _moments(drawn: npt.NDArray[np.float64], seconds: float) -> npt.NDArray[np.float64]:
+    """When events break out: there are busy times and quiet ones."""
+    at = np.linspace(0.0, seconds, 10_000)
+    busy = np.cumsum(1.0 + _SWING * np.sin(2 * np.pi * at / _TIDE_S))
+    return np.asarray(np.interp(drawn * busy[-1], busy, at), dtype=np.float64)
 
 
 def news_stream(world: News, seed: int, *, agency: str, stories: int) -> pa.Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -13,6 +14,7 @@ _COLOURS: Final = ("#1f6fb2", "#d1495b", "#2a9d55", "#8d5fb0", "#c98a1b", "#4d4d
 _WIDTH, _HEIGHT = 640.0, 300.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64.0, 16.0, 34.0, 46.0
 _TICKS: Final = 5
+_LETTER: Final = 6.0  # width
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +47,11 @@ def svg(chart: Chart) -> str:
         f'<svg viewBox="0 0 {_WIDTH:g} {_HEIGHT:g}" role="img" aria-label="{escape(chart.title)}"'
         ' xmlns="http://www.w3.org/2000/svg" font-family="sans-serif" font-size="11">',
         f'<text x="{_LEFT:g}" y="16" font-size="13" font-weight="bold">{escape(chart.title)}</text>',
+        *_legend(chart),
         *_axes(frame, chart),
     ]
     for place, curve in enumerate(chart.curves):
-        parts += _curve(frame, curve, _COLOURS[place % len(_COLOURS)], place)
+        parts += _curve(frame, curve, _COLOURS[place % len(_COLOURS)])
     return "\n".join([*parts, "</svg>"])
 
 
@@ -69,15 +72,17 @@ class _Frame:
 
 def _axes(frame: _Frame, chart: Chart) -> list[str]:
     parts = []
-    for tick in range(_TICKS + 1):
-        y_value = frame.y_high * tick / _TICKS
-        x_value = frame.x_low + (frame.x_high - frame.x_low) * tick / _TICKS
-        x, y = frame.x(x_value), frame.y(y_value)
+    for value in _ticks(0.0, frame.y_high):
+        y = frame.y(value)
         parts += [
             f'<line x1="{_LEFT:g}" x2="{_WIDTH - _RIGHT:g}" y1="{y:.1f}" y2="{y:.1f}" stroke="#ddd"/>',
-            f'<text x="{_LEFT - 6:g}" y="{y + 4:.1f}" text-anchor="end">{y_value:,.4g}</text>',
-            f'<text x="{x:.1f}" y="{_HEIGHT - _BOTTOM + 15:g}" text-anchor="middle">{x_value:,.4g}</text>',
+            f'<text x="{_LEFT - 6:g}" y="{y + 4:.1f}" text-anchor="end">{value:,.10g}</text>',
         ]
+    for value in _ticks(frame.x_low, frame.x_high):
+        x = frame.x(value)
+        parts.append(
+            f'<text x="{x:.1f}" y="{_HEIGHT - _BOTTOM + 15:g}" text-anchor="middle">{value:,.10g}</text>'
+        )
     middle = (_LEFT + _WIDTH - _RIGHT) / 2
     parts.append(
         f'<text x="{middle:g}" y="{_HEIGHT - 12:g}" text-anchor="middle">{escape(chart.x_label)}</text>'
@@ -89,7 +94,33 @@ def _axes(frame: _Frame, chart: Chart) -> list[str]:
     return parts
 
 
-def _curve(frame: _Frame, curve: Curve, colour: str, place: int) -> list[str]:
+def _ticks(low: float, high: float) -> list[float]:
+    """Round values from low to high, some five of them."""
+    least = (high - low) / _TICKS
+    if not least > 0.0:
+        return [low]
+    power = 10.0 ** math.floor(math.log10(least))
+    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= least * (1 - 1e-9))
+    first = math.ceil(low / step - 1e-9)
+    return [round(place * step, 12) for place in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def _legend(chart: Chart) -> list[str]:
+    """The names of the curves, on the title's line, from the right."""
+    parts = []
+    x = _WIDTH - _RIGHT
+    for place, curve in reversed(list(enumerate(chart.curves))):
+        colour = _COLOURS[place % len(_COLOURS)]
+        x -= _LETTER * len(curve.name)
+        parts.append(f'<text x="{x:g}" y="16">{escape(curve.name)}</text>')
+        parts.append(
+            f'<line x1="{x - 24:g}" x2="{x - 6:g}" y1="12" y2="12" stroke="{colour}" stroke-width="3"/>'
+        )
+        x -= 40
+    return parts
+
+
+def _curve(frame: _Frame, curve: Curve, colour: str) -> list[str]:
     parts = []
     if curve.band:
         upper = [f"{frame.x(x):.1f},{frame.y(high):.1f}" for x, _, high in curve.band]
@@ -97,8 +128,4 @@ def _curve(frame: _Frame, curve: Curve, colour: str, place: int) -> list[str]:
         parts.append(f'<polygon points="{" ".join(upper + lower)}" fill="{colour}" fill-opacity="0.18"/>')
     points = " ".join(f"{frame.x(x):.1f},{frame.y(y):.1f}" for x, y in curve.points)
     parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="1.8"/>')
-    x = _WIDTH - _RIGHT - 150
-    y = _TOP + 14 * place
-    parts.append(f'<line x1="{x}" x2="{x + 18}" y1="{y}" y2="{y}" stroke="{colour}" stroke-width="3"/>')
-    parts.append(f'<text x="{x + 24}" y="{y + 4}">{escape(curve.name)}</text>')
     return parts

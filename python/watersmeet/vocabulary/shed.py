@@ -79,6 +79,7 @@ class Shed:
     utility        value of a row by its type (Stream.type); None values all alike
     utility_of     how the values of its members make a result's value: their "max" or "mean"
     rate_period    how often the fraction is set anew                                  T_r, [Gedik] Alg. 1
+                   (against the clock every second, unless rate_control="published")
     time_period    how often the visiting order is set anew                            T_c, [Gedik] Alg. 2
     boost          factor by which the fraction is raised while the join keeps up      delta_r, [Gedik] Alg. 1
     rate_control   "backlog": solve for the fraction; "published": [Gedik] Alg. 1, a sawtooth (SPEC G11)

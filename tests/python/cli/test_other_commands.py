@@ -55,6 +55,13 @@ def test_the_demo_prints_its_rate_and_pairs_and_the_true_count(tmp_path: Path) -
     assert "http" not in page.replace("http://www.w3.org/2000/svg", "")  # it loads nothing from anywhere
 
 
+def test_the_demo_ends_when_its_time_is_up(tmp_path: Path) -> None:
+    result = run("demo", "--seconds", "1", "--report", str(tmp_path / "report.html"))
+    assert result.exit_code == 0, result.output
+    rows = next(line for line in result.stdout.splitlines() if line.startswith("stories joined"))
+    assert int(rows.split()[-1].replace(",", "")) >= 4_000  # a batch of each agency, of the 600,000 there are
+
+
 def test_explain_says_something_of_the_predicate_without_any_data() -> None:
     result = run("explain", "--on", "overlap(tags, 3)", "--window", "10s")
     assert result.exit_code == 0, result.output

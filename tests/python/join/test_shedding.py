@@ -100,6 +100,26 @@ def test_shed_results_are_a_subset_without_duplicates_and_plenty_gives_the_exact
             assert direction.due == direction.done + direction.shed
 
 
+@pytest.mark.parametrize("kind", ["equal", "overlap", "dot", "band"])
+@pytest.mark.parametrize("policy", POLICIES)
+def test_budget_of_the_busiest_half_second_gives_the_exact_join(policy: str, kind: str) -> None:
+    left, right, on, _ = streams_of(kind)
+    if policy == "content" and kind == "band":
+        pytest.skip("a band cannot be scored")
+    due = [np.zeros(120) for _ in "ab"]  # comparisons by the half second in which their later row comes
+    times = [table["ts"].to_numpy() for table in (left, right)]
+    for side, (own, other) in enumerate((times, times[::-1])):
+        met = np.searchsorted(other, own, "right") - np.searchsorted(other, own - 4_000, "left")
+        np.add.at(due[side], own // 500, met)
+    need = 2 * float((due[0] + due[1]).max())
+    whole = fed(join_of(on, shed=None, index="scan"), (left, right), [64])
+    enough = join_of(on, shed=budget(need, policy), index="scan")
+    assert sorted(fed(enough, (left, right), [50, 31])) == sorted(whole)
+    assert enough.metrics.recall.is_exact
+    short = join_of(on, shed=budget(need / 8, policy), index="scan")
+    assert len(fed(short, (left, right), [50, 31])) < len(whole)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("policy", POLICIES)
 def test_answer_is_the_same_for_any_batching_with_every_index(policy: str, kind: str) -> None:

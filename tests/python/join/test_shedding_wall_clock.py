@@ -15,7 +15,9 @@ from watersmeet.testing import ManualClock, gedik_streams
 RATE, SECONDS, WINDOW_S = 100.0, 40, 4.0
 
 
-def live(clock: ManualClock, *, pair_s: float, policy: str) -> tuple[wm.WindowJoin, list[Any]]:
+def live(
+    clock: ManualClock, *, pair_s: float, policy: str, period: str = "1s"
+) -> tuple[wm.WindowJoin, list[Any]]:
     """A join whose every candidate pair costs `pair_s` of the clock."""
 
     def slow(left: pa.Table, right: pa.Table) -> Any:
@@ -26,7 +28,7 @@ def live(clock: ManualClock, *, pair_s: float, policy: str) -> tuple[wm.WindowJo
         *(wm.Stream(name, window=WINDOW_S) for name in ("a", "b")),
         on=wm.where(slow),
         basic_window="1s",
-        shed=wm.Shed("cpu", policy=policy, rate_period="1s", time_period="1s"),  # type: ignore[arg-type]
+        shed=wm.Shed("cpu", policy=policy, rate_period=period, time_period=period),  # type: ignore[arg-type]
         output="rows",
     )
     left, right = gedik_streams(3, 0.6, RATE, SECONDS)
@@ -52,6 +54,15 @@ def test_lag_stays_under_two_buffers_at_five_times_capacity(policy: str) -> None
     assert np.mean(spent) == pytest.approx(due_per_s / 5.0, rel=0.15)
     assert [stream.dropped_rows for stream in join.metrics.streams] == [0, 0]
     assert join.metrics.recall.value == pytest.approx(0.25, abs=0.1)
+
+
+def test_published_algorithms_with_their_default_periods_do_not_fall_behind() -> None:
+    join, history = live(
+        ManualClock(), pair_s=5.0 / (2 * RATE * RATE * WINDOW_S), policy="gedik", period="5s"
+    )
+    assert max(period["elapsed_s"] for period in history) <= 1.5
+    assert max(period["lag_s"] for period in history[10:]) < 2.0
+    assert [stream.dropped_rows for stream in join.metrics.streams] == [0, 0]
 
 
 def test_fast_machine_sheds_nothing() -> None:

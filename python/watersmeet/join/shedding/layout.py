@@ -112,6 +112,9 @@ def paced_layout(geometry: Geometry, spans: Sequence[int], tick_s: float, shed: 
     """The layout with the periods at which the policy decides."""
     rate_ns, time_ns = shed.rate_period.amount, shed.time_period.amount
     if policy == "gedik":
+        if shed.budget == "cpu" and shed.rate_control == "backlog":
+            # Departs from [Gedik]: a machine that falls behind cannot wait for T_r to be told.
+            rate_ns = math.gcd(rate_ns, time_ns, int(_FINEST_PERIOD_S * 1e9))
         step_ns = math.gcd(rate_ns, time_ns)
         steps = (rate_ns // step_ns, time_ns // step_ns)
         return Layout(geometry, tuple(spans), tick_s, step_ns * 1e-9, *steps)
