@@ -21,15 +21,14 @@ namespace {
 constexpr std::size_t kHugePage = std::size_t{1} << 21;
 constexpr std::size_t kLine = 64;
 
-// Blocks from here on are kept for reuse: malloc takes long for an aligned one.
-[[maybe_unused]] constexpr std::size_t kMedium = std::size_t{1} << 10;
+// Blocks from here on are kept for reuse; malloc gives smaller ones back to the system rarely.
+[[maybe_unused]] constexpr std::size_t kMedium = std::size_t{1} << 16;
 
 [[maybe_unused]] bool is_large(std::size_t bytes) { return bytes >= kHugePage; }
 
 #if defined(WATERSMEET_HUGE_PAGES)
 constexpr std::size_t kMostLarge = std::size_t{256} << 20;
 constexpr std::size_t kMostMedium = std::size_t{16} << 20;
-constexpr std::size_t kMostBlocks = 64;  // of either kind: a look for one of a size goes through them
 
 // What a block of at least kMedium really takes: whole huge pages, or the next of eight sizes per doubling, so
 // that arrays of nearly the same length can follow one another in a block.
@@ -79,7 +78,7 @@ class Shelf {
       return;
     }
     std::size_t dropped = 0;
-    for (; kept_ + bytes > most_ || blocks_.size() - dropped >= kMostBlocks; ++dropped) {
+    for (; kept_ + bytes > most_; ++dropped) {
       free_(blocks_[dropped].address, blocks_[dropped].bytes);
       kept_ -= blocks_[dropped].bytes;
     }

@@ -14,7 +14,7 @@ from watersmeet.vocabulary import ResponseTimes
 
 __all__ = ["SAMPLES", "ArrivalLog", "ResponseHistogram", "sample_of"]
 
-SAMPLES: Final = 4  # of the results of one push
+SAMPLES: Final = 2  # of the results of one push: joins push often
 _NEVER: Final = -(2**63)
 _LEVELS: Final = 16  # per doubling of a response
 _MOST_DEAD: Final = 1024  # pushes that may be forgotten and still kept
