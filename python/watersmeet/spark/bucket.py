@@ -75,14 +75,16 @@ def apply(
     done.tables += live.advance(watermark)
     log.expire(watermark)
     done.timer = _next_look(request, log, watermark)
+    committing = meter.clock()
     if budget is None:
         log.index = replace(log.index, carried={})
     else:
-        beside_s = finding - began + meter.clock() - joined
+        beside_s = finding - began + committing - joined + live.commit_s
         budget.note_overhead(sum(len(entry.times) for entry in rows), beside_s)
         log.index = replace(log.index, carried=budget.carried(live))
     log.index = replace(log.index, timer=done.timer)
     log.commit()
+    live.commit_s = meter.clock() - committing
     live.token = log.index.token
     _keep((owner, label), live)
     done.tables = [table for table in done.tables if table.num_rows]

@@ -33,6 +33,7 @@ class Live:
         self._joins = [LaneJoin(request, lane, disorder) for lane in request.lanes]
         self.token = ""
         self.used_s = 0.0
+        self.commit_s = 0.0  # what writing the index, and what controllers know, took the last time
 
     def behind(self, rows: list[Arrived]) -> int:
         """How far some of these rows come behind their streams: the room that they need."""

@@ -99,7 +99,7 @@ class Meter:
             "disorder": live.disorder,
             "past": self.past,
             "known": [past + now for past, now in zip(self.past, estimates(live.looks()), strict=True)],
-            "courses": [base64.b85encode(course).decode() for course in live.courses()],
+            "courses": [base64.b64encode(course).decode() for course in live.courses()],
         }
 
     def _bound_s(self) -> float:
@@ -146,7 +146,7 @@ def courses(request: Request, carried: dict[str, Any], disorder: int) -> list[by
         return None
     if carried.get("disorder") != disorder:
         return None
-    return [base64.b85decode(course) for course in carried["courses"]]
+    return [base64.b64decode(course) for course in carried["courses"]]
 
 
 def _policy(request: Request) -> str:
