@@ -119,9 +119,7 @@ def _row_s(setting: Setting, bound: float, slices: int, rows: int) -> float:
         slices=slices,
         interleave=INTERLEAVE,
         topology="ring",
-        orderings={"A": names[1:], "B": ("A", "C")[: setting.streams - 1], "C": ("B", "A")}
-        if setting.streams == 3
-        else None,
+        orderings={"A": ("B", "C"), "B": ("A", "C"), "C": ("B", "A")} if setting.streams == 3 else None,
     )
     with join:
         _push(join, names, tables, 0, setting.window)

@@ -1,9 +1,10 @@
 """[PSP] 8.1 as values: nodes on Gigabit links, images of three sizes, 50 rows/s per stream, windows of 10 s.
 
-The paper states no unit costs. Comparing a pixel costs what wm.cost.calibrate() measured of a user's function
-of NumPy's through wm.where, kept in costs.json by engine.py --save. Bytes follow from the images (3 per
-pixel) and from the network's name; the hop and the handling of a message are of the order of such a network
-in 2009, since there is none here to measure. Everything else in the figures follows.
+The paper states no unit costs. Comparing a pixel costs what was measured of a user's function of NumPy's
+through wm.where, kept with its source in costs.json; engine.py --save puts there what wm.cost.calibrate()
+measures. Bytes follow from the images (3 per pixel) and from the network's name; the hop and the handling
+of a message are of the order of such a network in 2009, since there is none here to measure. Everything
+else in the figures follows.
 
 Reported apart (`fitted`): the cost of a pixel with which the turn that the paper reports for selectivity 0.5,
 14 nodes, is where the links are busy as long as the nodes.

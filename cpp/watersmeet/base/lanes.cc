@@ -7,7 +7,7 @@ namespace watersmeet {
 namespace {
 
 // How long a thread looks before it sleeps: about what a sleep and its end would cost.
-constexpr auto kPatience = std::chrono::microseconds(300);
+constexpr auto kPatience = std::chrono::microseconds(50);
 
 // Looks at `ready` for a while. Returns: whether it held.
 template <class Ready>

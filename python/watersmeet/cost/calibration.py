@@ -79,8 +79,12 @@ class Calibration:
         for each in observations:
             groups.setdefault((each.kind, each.structure, each.window_rows), []).append(each)
         lines = [line for key in groups for line in _lines(key, _with_neighbour(groups, key))]
-        kept = (MappingProxyType(dict(each)) for each in (ingest, machine, slices))
-        return cls(tuple(lines), *kept)
+        return cls(
+            tuple(lines),
+            MappingProxyType(dict(ingest)),
+            MappingProxyType(dict(machine)),
+            MappingProxyType(dict(slices)),
+        )
 
     @property
     def unit_costs(self) -> UnitCosts:

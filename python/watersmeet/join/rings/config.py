@@ -211,7 +211,7 @@ def _lengths(value: object, streams: int, topology: object) -> tuple[int, ...]:
 
 def _whole_number(value: object, argument: str, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        or_auto = ", 'auto', or what wm.ring.slice_initially() gives" if argument == "slices" else ""
+        or_auto = ", or 'auto', or what wm.ring.slice_initially() gives" if argument == "slices" else ""
         raise ConfigError(f"{argument}={value!r}: expected a whole number from 1 to {most}{or_auto}")
     return value
 
