@@ -115,7 +115,8 @@ double SelectiveJoin::probe(const Probe& probe) {
   const bool is_incomplete = planned < rows.size();
   if (is_incomplete) {
     const double share = sample_share(probe, whole_number(rows.size() - planned), leave);
-    if (config_.samples_cells) {
+    // Lists that cannot be cut by time are read as a whole for any part: a sample may as well be all of it.
+    if (config_.samples_cells && config_.streams[other].index != IndexKind::kInvertedById) {
       sample_pieces(probe, share);
     } else {
       sample_probe(probe, rows, share);
