@@ -39,7 +39,7 @@ class Ring {
     for (std::size_t stream = 0; stream < 2; ++stream) {
       TestStream batch;
       for (std::int64_t row = 1; row <= rows; ++row)
-        batch.push_back({now_ + row / every, static_cast<std::int64_t>(stream) * 1000});
+        batch.push_back({now_ + (row + every - 1) / every, static_cast<std::int64_t>(stream) * 1000});
       const TestBatch given(batch, 0, batch.size(), 1);
       EXPECT_TRUE(join_->push(stream, given.schema, given.array, {})[0].empty());
     }
