@@ -24,7 +24,7 @@ def run(command: str, *more: str) -> Result:
 
 
 def small_news() -> list[pa.Table]:
-    world = news_world(3, stories=200, rate_per_s=200.0)
+    world = news_world(3, stories=200, rate_per_s=400.0)
     return [news_stream(world, 3, agency=name, stories=200) for name in ("cnn", "reuters")]
 
 
@@ -59,7 +59,7 @@ def test_the_demo_ends_when_its_time_is_up(tmp_path: Path) -> None:
     result = run("demo", "--seconds", "1", "--report", str(tmp_path / "report.html"))
     assert result.exit_code == 0, result.output
     rows = next(line for line in result.stdout.splitlines() if line.startswith("stories joined"))
-    assert int(rows.split()[-1].replace(",", "")) >= 4_000  # a batch of each agency, of the 600,000 there are
+    assert int(rows.split()[-1].replace(",", "")) >= 4_000  # a batch of each agency, of the 800,000 there are
 
 
 def test_explain_says_something_of_the_predicate_without_any_data() -> None:
