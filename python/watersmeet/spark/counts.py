@@ -36,6 +36,7 @@ COUNTERS: Final = (
 MEASURES: Final = ("found", "missed", "missed_variance", "missed_now")
 GAUGES: Final = ("state_rows", "state_bytes", "segments", "found", "missed", "missed_variance")
 _NORMAL_95: Final = 1.959964
+_WIDEST: Final = 3.0  # deviation of the logarithm of what is missed: by a factor of 400 either way
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,15 +108,20 @@ def _dropped(metrics: Metrics) -> int:
 def _missed(metrics: Metrics) -> tuple[float, float]:
     """The results that a lane is estimated to have missed, and the variance of that."""
     found, recall = metrics.results, metrics.recall
-    if recall.value >= 1.0 or found == 0:
+    if recall.is_exact or found == 0:
         return 0.0, 0.0
 
     def missing(share: float) -> float:
         return found * (1.0 / share - 1.0)
 
-    missed = missing(recall.value) if recall.value > 0.0 else 0.0
-    most = missing(recall.low) if recall.low > 0.0 else 4.0 * missed + found
-    least = missing(recall.high) if recall.high > 0.0 else 0.0
+    if recall.low <= 0.0:  # no sample bounds it: judged by the comparisons made, and trusted that little
+        missed = found * _ways(metrics, "shed") / max(1, _ways(metrics, "done"))
+        return missed, missed**2 * math.expm1(_WIDEST**2)
+    most = missing(recall.low)
+    if recall.value >= 1.0:  # no sample missed anything, which bounds it by the rule of three
+        missed, least = most / 3.0, most / 9.0
+    else:
+        missed, least = missing(recall.value), missing(recall.high)
     # The interval is one of the logarithm.
     spread = math.log(max(most, 1e-9) / max(least, 1e-9)) / (2 * _NORMAL_95) if least > 0.0 else 1.0
-    return missed, missed**2 * math.expm1(min(spread, 3.0) ** 2)
+    return missed, missed**2 * math.expm1(min(spread, _WIDEST) ** 2)
