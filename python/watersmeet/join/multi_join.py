@@ -8,6 +8,7 @@ from typing import Any, Literal, overload
 import pyarrow as pa
 
 from watersmeet.errors import ConfigError
+from watersmeet.join.columns.schema import declare
 from watersmeet.join.guard import Guard
 from watersmeet.join.multi.config import Analysis, checked_multi_config
 from watersmeet.join.multi.engine import MultiEngine
@@ -94,6 +95,7 @@ class MultiJoin:
             memory_limit=memory_limit,
         )
         self._hold(MultiEngine(config, checked_clock(clock)))
+        declare(config.streams, self._engine.push)
 
     def _hold(self, engine: MultiEngine) -> None:
         self._engine = engine
@@ -103,9 +105,9 @@ class MultiJoin:
     def push(self, stream: str, batch: Any, *, at: float | None = None) -> pa.Table:
         """Take the stream's next rows; returns the results that they release, possibly none.
 
-        Until every stream has been heard of, nothing can come out and the table has no columns. `at` is the
-        rows' time of arrival in seconds of stream time, by which idle_timeout, AdaptiveOrder and response
-        times go; no answer depends on it otherwise.
+        Until the columns of every stream are known, by a batch or by Stream(schema=), nothing can come out
+        and the table has no columns. `at` is the rows' time of arrival in seconds of stream time, by which
+        idle_timeout, AdaptiveOrder and response times go; no answer depends on it otherwise.
         """
         place = self._place(stream)
         check_arrival(at)

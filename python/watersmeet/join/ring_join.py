@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 import pyarrow as pa
 
 from watersmeet.errors import ConfigError, WatersmeetError
+from watersmeet.join.columns.schema import declare
 from watersmeet.join.guard import Guard
 from watersmeet.join.rings.config import MOST_SLICES, Edge, Topology, checked_ring_config
 from watersmeet.join.rings.engine import RingEngine
@@ -30,14 +31,24 @@ from watersmeet.vocabulary import (
     StreamStatistics,
     why_waiting,
 )
+from watersmeet.vocabulary.statistics import Counters, bytes_text, text_table
 
 __all__ = ["RingJoin", "RingMetrics"]
 
 
 @dataclass(frozen=True, slots=True)
-class RingMetrics:
+class SliceWork:
+    """What one slice holds and has done."""
+
+    rows: int
+    comparisons: int
+
+
+@dataclass(frozen=True, slots=True)
+class RingMetrics(Counters):
     """A snapshot of a ring join's counters. It does not change as the join goes on.
 
+    streams          counters of each; window_bytes are those of its payload, the rest is in memory_bytes alone
     rows_per_slice   rows of all windows that each slice holds; their sum is what the windows hold
     flows            rows that crossed each boundary of the ring when it was last cut anew at once
     comparisons      pairs on which predicates were evaluated, per slice; from a restore() on
@@ -85,16 +96,14 @@ class RingMetrics:
         """What waits, for which stream, since when, and what would let it go; in words."""
         return why_waiting(self, self.decisions)
 
-    def stream(self, name: str) -> StreamStatistics:
-        """The statistics of one stream, by its name."""
-        for stream in self.streams:
-            if stream.name == name:
-                return stream
-        raise KeyError(name)
-
-    def to_dict(self) -> dict[str, Any]:
-        """All counters as plain dictionaries, lists and numbers, ready for JSON."""
-        return asdict(self)
+    def __str__(self) -> str:
+        head = (
+            f"results {self.results:,}   held {self.held_results:,}   memory {bytes_text(self.memory_bytes)}"
+            f"   recall {self.recall}"
+        )
+        at_work = [SliceWork(*each) for each in zip(self.rows_per_slice, self.comparisons, strict=False)]
+        slices = text_table("slice", [str(number) for number in range(len(at_work))], at_work)
+        return "\n".join([head, *self._streams_text(), *slices])
 
 
 class RingJoin:
@@ -156,7 +165,9 @@ class RingJoin:
             shed=shed,
             seed=seed,
         )
-        self._hold(RingEngine(config, checked_clock(clock)))
+        engine = RingEngine(config, checked_clock(clock))
+        self._hold(engine)
+        declare(config.streams, engine.push)
 
     def _hold(self, engine: RingEngine) -> None:
         self._engine: RingEngine | None = engine
@@ -166,8 +177,9 @@ class RingJoin:
     def push(self, stream: str, batch: Any, *, at: float | None = None) -> pa.Table:
         """Take the stream's next rows; returns the results that they release, possibly none.
 
-        `at` is their time of arrival in seconds of stream time, by which idle_timeout, AdaptiveOrder and
-        response times go; no answer depends on it otherwise.
+        Until the columns of every stream are known, by a batch or by Stream(schema=), the table has only
+        those of the ones that are. `at` is their time of arrival in seconds of stream time, by which
+        idle_timeout, AdaptiveOrder and response times go; no answer depends on it otherwise.
         """
         place = self._place(stream)
         engine = self._open()
@@ -324,14 +336,17 @@ def _metrics(engine: RingEngine) -> RingMetrics:
 def _stream(engine: RingEngine, place: int) -> StreamStatistics:
     sources, state = engine.sources, engine.sources.states[place]
     in_core: dict[str, Any] = {"processed": 0, "oldest": engine.kept.expired[place], "watermark": None}
+    payload_bytes = 0
     if engine.ready is not None:
         in_core = dict(engine.ready.core.state(place))
+        payload_bytes = engine.ready.stores[place].bytes
     return StreamStatistics(
         engine.config.names[place],
         rows=state.rows,
         bad_rows=state.bad_rows,
         late_rows=state.late_rows,
         window_rows=max(0, in_core["processed"] - in_core["oldest"]),
+        window_bytes=payload_bytes,
         pending_rows=state.waiting_rows + engine.pending(place),
         expired_rows=in_core["oldest"] + (engine.kept.expired[place] if engine.ready is not None else 0),
         watermark=known_watermark(in_core["watermark"]),

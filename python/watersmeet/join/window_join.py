@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from watersmeet.cost import Explanation
 from watersmeet.errors import ConfigError
+from watersmeet.join.columns.schema import declare
 from watersmeet.join.guard import Guard
 from watersmeet.join.shedding.layout import check_shed
 from watersmeet.join.timing.pace import Clock
@@ -97,6 +98,7 @@ class WindowJoin:
         if clock is not None and not callable(clock):
             raise ConfigError(f"clock={clock!r}: expected a function giving seconds, such as time.monotonic")
         self._hold(Engine(config, clock))
+        declare(config.streams, self._engine.push)
 
     def _hold(self, engine: Engine) -> None:
         self._engine = engine
@@ -106,8 +108,9 @@ class WindowJoin:
     def push(self, stream: str, batch: Any, *, at: float | None = None) -> pa.Table:
         """Take the stream's next rows; returns the results that they release, possibly none.
 
-        `at` is their time of arrival in seconds of stream time. An exact answer does not depend on it; a
-        budget of comparisons, idle_timeout, AdaptiveOrder and response times go by it.
+        Until both streams' columns are known, by a batch or by Stream(schema=), the table has only those of
+        the one that is. `at` is their time of arrival in seconds of stream time. An exact answer does not
+        depend on it; a budget of comparisons, idle_timeout, AdaptiveOrder and response times go by it.
         """
         if at is not None:
             _check_arrival(at)

@@ -6,13 +6,21 @@ window, or expired from it. Per direction: comparisons due = done + shed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 from watersmeet.vocabulary.waiting import ChoiceMade, ResponseTimes, why_waiting
 
-__all__ = ["DirectionStatistics", "Estimate", "Metrics", "StreamStatistics"]
+__all__ = [
+    "Counters",
+    "DirectionStatistics",
+    "Estimate",
+    "Metrics",
+    "StreamStatistics",
+    "bytes_text",
+    "text_table",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +91,30 @@ class DirectionStatistics:
         return self.done / self.due if self.due else 1.0
 
 
+class Counters:
+    """What the metrics of all kinds of joins answer alike."""
+
+    __slots__ = ()
+    streams: tuple[StreamStatistics, ...]
+
+    def stream(self, name: str) -> StreamStatistics:
+        """The statistics of one stream, by its name."""
+        for stream in self.streams:
+            if stream.name == name:
+                return stream
+        raise KeyError(name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All counters as plain dictionaries, lists and numbers, ready for JSON."""
+        return {f.name: _plain(getattr(self, f.name)) for f in fields(self)}  # type: ignore[arg-type]
+
+    def _streams_text(self) -> list[str]:
+        """The streams' counters as lines of text."""
+        return text_table("stream", [s.name for s in self.streams], self.streams, skip=("name", *_NOT_COUNTS))
+
+
 @dataclass(frozen=True, slots=True)
-class Metrics:
+class Metrics(Counters):
     """A snapshot of a join's counters. It does not change as the join goes on."""
 
     results: int = 0
@@ -104,25 +134,14 @@ class Metrics:
         """What waits, for which stream, since when, and what would let it go; in words."""
         return why_waiting(self, self.decisions)
 
-    def stream(self, name: str) -> StreamStatistics:
-        """The statistics of one stream, by its name."""
-        for stream in self.streams:
-            if stream.name == name:
-                return stream
-        raise KeyError(name)
-
-    def to_dict(self) -> dict[str, Any]:
-        """All counters as plain dictionaries, lists and numbers, ready for JSON."""
-        return asdict(self)
-
     def __str__(self) -> str:
         lines = [
-            f"results {self.results:,}   held {self.held_results:,}   memory {_bytes(self.memory_bytes)}"
-            f"   recall {self.recall}"
+            f"results {self.results:,}   held {self.held_results:,}   memory {bytes_text(self.memory_bytes)}"
+            f"   recall {self.recall}",
+            *self._streams_text(),
         ]
-        lines += _table("stream", [s.name for s in self.streams], self.streams, skip=("name", *_NOT_COUNTS))
         names = [f"{s.name} →" for s in self.streams] or [str(n) for n in range(len(self.directions))]
-        lines += _table("direction", names, self.directions, skip=_NOT_COUNTERS)
+        lines += text_table("direction", names, self.directions, skip=_NOT_COUNTERS)
         return "\n".join(lines)
 
 
@@ -130,7 +149,10 @@ _NOT_COUNTERS = ("recall", "fractions", "cell_densities", "plan_order", "plan_fr
 _NOT_COUNTS = ("idle", "behind_s", "lateness_s")
 
 
-def _table(title: str, names: list[str], rows: tuple[Any, ...], *, skip: tuple[str, ...]) -> list[str]:
+def text_table(
+    title: str, names: Sequence[str], rows: Sequence[Any], *, skip: Sequence[str] = ()
+) -> list[str]:
+    """Frozen counts as lines of text, a line a row under the names of its fields."""
     if not rows:
         return []
     columns = [f.name for f in fields(rows[0]) if f.name not in skip]
@@ -139,6 +161,15 @@ def _table(title: str, names: list[str], rows: tuple[Any, ...], *, skip: tuple[s
         cells.append([name, *(_shown(column, getattr(row, column)) for column in columns)])
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return [_line(line, widths) for line in cells]
+
+
+def _plain(value: Any) -> Any:
+    """A value of vocabulary, or of values of it, as dictionaries, lists and what JSON has."""
+    if is_dataclass(value):
+        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, Mapping):
+        return {key: _plain(part) for key, part in value.items()}
+    return [_plain(part) for part in value] if isinstance(value, tuple | list) else value
 
 
 def _line(cells: list[str], widths: list[int]) -> str:
@@ -151,10 +182,11 @@ def _shown(column: str, value: int | None) -> str:
         return "-"
     if column == "watermark":
         return str(value)
-    return _bytes(value) if column.endswith("_bytes") else f"{value:,}"
+    return bytes_text(value) if column.endswith("_bytes") else f"{value:,}"
 
 
-def _bytes(count: int) -> str:
+def bytes_text(count: int) -> str:
+    """A number of bytes as people read it."""
     size = float(count)
     for unit in ("B", "KiB", "MiB", "GiB"):
         if size < 1024:

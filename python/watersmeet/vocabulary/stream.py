@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from watersmeet.errors import ConfigError
 from watersmeet.vocabulary import _check
 from watersmeet.vocabulary.duration import Span, SpanLike, TimeUnit, parse_span
+
+if TYPE_CHECKING:  # the pure rooms do without Arrow
+    import pyarrow as pa
 
 __all__ = ["Lateness", "OnLate", "Stream"]
 
@@ -56,6 +59,8 @@ class Stream:
     type           the column with the row's type, which Shed(utility=...) values
     freshness      the oldest a row may be when a result containing it comes out
     time_unit      the unit of integer timestamps: "s", "ms", "us" or "ns"
+    schema         its columns, as an Arrow schema: results then have them all from the first push on; None:
+                   as its first batch has them
     """
 
     name: str
@@ -67,6 +72,7 @@ class Stream:
     type: str | None
     freshness: Span | None
     time_unit: TimeUnit
+    schema: pa.Schema | None
 
     def __init__(
         self,
@@ -80,6 +86,7 @@ class Stream:
         type: str | None = None,
         freshness: SpanLike | None = None,
         time_unit: TimeUnit = "us",
+        schema: pa.Schema | None = None,
     ) -> None:
         if not isinstance(name, str) or not name:
             raise ConfigError(f"Stream(name)={name!r}: expected a string that is not empty")
@@ -94,6 +101,7 @@ class Stream:
             "type": None if type is None else _check.column_name(type, argument=f"{about} type"),
             "freshness": _optional_span(freshness, argument=f"{about} freshness"),
             "time_unit": _check.one_of(time_unit, ("s", "ms", "us", "ns"), argument=f"{about} time_unit"),
+            "schema": _arrow_schema(schema, argument=f"{about} schema"),
         }
         for field, value in values.items():
             object.__setattr__(self, field, value)
@@ -117,3 +125,9 @@ def _lateness(value: object, *, argument: str) -> Span | Lateness | None:
     if value == "auto":
         return Lateness()
     return parse_span(value, argument=argument, rows=False)
+
+
+def _arrow_schema(value: Any, *, argument: str) -> Any:
+    if value is None or hasattr(value, "__arrow_c_schema__"):
+        return value
+    raise ConfigError(f"{argument}={value!r}: expected an Arrow schema, as pa.schema(...) makes it, or None")

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import pyarrow as pa
 
 from watersmeet.errors import SchemaError
-from watersmeet.join.columns.layouts import plain_type
+from watersmeet.join.columns.layouts import no_rows, plain_type
 from watersmeet.vocabulary import Stream
 from watersmeet.vocabulary.duration import NANOSECONDS
 
-__all__ = ["StreamSchema", "check_zones"]
+__all__ = ["StreamSchema", "check_zones", "declare"]
 
 
 class StreamSchema:
@@ -73,6 +73,13 @@ class StreamSchema:
             except pa.ArrowException as error:
                 raise SchemaError(f"{self.about}: column {field.name!r}: {error}") from error
         raise SchemaError(f"{self.about}: column {field.name!r} was {first} before and is {field.type} now")
+
+
+def declare(streams: Sequence[Stream], push: Callable[[int, pa.RecordBatch], object]) -> None:
+    """Push an empty batch of each stream whose schema is given, so that its columns are known at once."""
+    for place, stream in enumerate(streams):
+        if stream.schema is not None:
+            push(place, no_rows(pa.schema(stream.schema)))
 
 
 def check_zones(schemas: Iterable[StreamSchema | None]) -> None:

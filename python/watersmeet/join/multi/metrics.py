@@ -10,6 +10,7 @@ from watersmeet.join.multi.engine import MultiEngine, Running
 from watersmeet.plan import Decision
 from watersmeet.vocabulary import ChoiceMade, ResponseTimes, StreamStatistics, why_waiting
 from watersmeet.vocabulary.duration import NANOSECONDS
+from watersmeet.vocabulary.statistics import Counters, bytes_text, text_table
 
 __all__ = ["AgeStatistics", "HalfJoinStatistics", "MultiMetrics", "multi_metrics"]
 
@@ -44,7 +45,7 @@ class AgeStatistics:
 
 
 @dataclass(frozen=True, slots=True)
-class MultiMetrics:
+class MultiMetrics(Counters):
     """A snapshot of a join's counters. It does not change as the join goes on."""
 
     results: int = 0
@@ -65,12 +66,14 @@ class MultiMetrics:
         """What waits, for which stream, since when, and what would let it go; in words."""
         return why_waiting(self, self.choices)
 
-    def stream(self, name: str) -> StreamStatistics:
-        """The statistics of one stream, by its name."""
-        for stream in self.streams:
-            if stream.name == name:
-                return stream
-        raise KeyError(name)
+    def __str__(self) -> str:
+        head = (
+            f"results {self.results:,}   held {self.held_results:,}   memory {bytes_text(self.memory_bytes)}"
+            f"   decisions {len(self.decisions):,}"
+        )
+        names, counts = [f"{name} →" for name in self.half_joins], list(self.half_joins.values())
+        ages = text_table("age of", list(self.freshness), list(self.freshness.values()))
+        return "\n".join([head, *self._streams_text(), *text_table("half-way join", names, counts), *ages])
 
 
 def multi_metrics(engine: MultiEngine) -> MultiMetrics:

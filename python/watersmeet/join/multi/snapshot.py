@@ -6,7 +6,6 @@ A user's own functions are left out, and asked for again by restore().
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -25,11 +24,13 @@ from watersmeet.join.timing.sources import Ready
 from watersmeet.join.two_way.configuration_json import (
     leaf_from_plain,
     plain_leaf,
+    plain_stream,
     plain_value,
+    stream_from_plain,
     value_from_plain,
 )
 from watersmeet.plan import parse_tree
-from watersmeet.vocabulary import And, Predicate, Stream
+from watersmeet.vocabulary import And, Predicate
 
 __all__ = ["multi_restored", "multi_snapshot"]
 
@@ -153,7 +154,7 @@ def _plain_config(config: MultiConfig) -> dict[str, Any]:
     if not any(pair.functions for pair in config.pairs):
         on = [[*pair.streams, [plain_leaf(leaf) for leaf in pair.on.leaves]] for pair in config.pairs]
     return {
-        "streams": [{f.name: plain_value(getattr(s, f.name)) for f in fields(s)} for s in config.streams],
+        "streams": [plain_stream(stream) for stream in config.streams],
         "on": on,
         "tree": "auto" if config.free_tree else config.tree.nested(),
         "monitor": plain_value(config.monitor),
@@ -169,7 +170,7 @@ _OPTIONS = ("budget", "policy", "explore", "analysis", "output", "cells", "memor
 
 
 def _config(plain: dict[str, Any], on: object) -> MultiConfig:
-    streams = [Stream(**{name: value_from_plain(v) for name, v in s.items()}) for s in plain["streams"]]
+    streams = [stream_from_plain(stream) for stream in plain["streams"]]
     names = [stream.name for stream in streams]
     if plain["on"] is not None:
         on = {(names[one], names[other]): _joined(leaves) for one, other, leaves in plain["on"]}

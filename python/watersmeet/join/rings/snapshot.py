@@ -7,7 +7,7 @@ whose lengths it names, Arrow IPC streams: each stream's schema, its live rows, 
 from __future__ import annotations
 
 import json
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,11 +25,12 @@ from watersmeet.join.timing.sources import Ready
 from watersmeet.join.two_way.configuration_json import (
     leaf_from_plain,
     plain_leaf,
+    plain_stream,
     plain_value,
+    stream_from_plain,
     value_from_plain,
 )
 from watersmeet.ring import OrderingState
-from watersmeet.vocabulary import Stream
 
 __all__ = ["ring_restored", "ring_snapshot"]
 
@@ -151,7 +152,7 @@ def _plain_config(config: RingConfig) -> dict[str, Any]:
     if not config.has_functions:
         tests = [[test.left, test.right, plain_leaf(test.leaf)] for test in config.tests]
     return {
-        "streams": [{f.name: plain_value(getattr(s, f.name)) for f in fields(s)} for s in config.streams],
+        "streams": [plain_stream(stream) for stream in config.streams],
         "tests": tests,
         "interleave": config.interleave,
         "slices": "auto" if config.auto else config.slices,
@@ -164,9 +165,7 @@ def _plain_config(config: RingConfig) -> dict[str, Any]:
 
 
 def _config(plain: dict[str, Any], on: object) -> RingConfig:
-    streams = [
-        Stream(**{name: value_from_plain(v) for name, v in stream.items()}) for stream in plain["streams"]
-    ]
+    streams = [stream_from_plain(stream) for stream in plain["streams"]]
     if plain["tests"] is None and on is None:
         raise ConfigError(
             "restore(on=None): the join has a function of your own, which a snapshot cannot hold;"

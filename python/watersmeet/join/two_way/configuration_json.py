@@ -35,7 +35,9 @@ __all__ = [
     "leaf_from_plain",
     "plain_config",
     "plain_leaf",
+    "plain_stream",
     "plain_value",
+    "stream_from_plain",
     "value_from_plain",
 ]
 
@@ -62,9 +64,7 @@ _OPTIONS: Final = (
 def plain_config(config: JoinConfig) -> dict[str, Any]:
     """The configuration as dictionaries, lists, strings and numbers."""
     plain = {name: plain_value(getattr(config, name)) for name in (*_OPTIONS, "between", "threads")}
-    plain["streams"] = [
-        {f.name: plain_value(getattr(stream, f.name)) for f in fields(stream)} for stream in config.streams
-    ]
+    plain["streams"] = [plain_stream(stream) for stream in config.streams]
     plain["shed"] = None if config.shed is None else plain_shed(config.shed)
     plain["on"] = [plain_leaf(leaf) for leaf in config.leaves]
     return plain
@@ -72,9 +72,7 @@ def plain_config(config: JoinConfig) -> dict[str, Any]:
 
 def config_from_plain(plain: dict[str, Any]) -> JoinConfig:
     """The configuration that plain_config() wrote; checked as any other."""
-    left, right = (
-        Stream(**{name: value_from_plain(v) for name, v in stream.items()}) for stream in plain["streams"]
-    )
+    left, right = (stream_from_plain(stream) for stream in plain["streams"])
     leaves = [leaf_from_plain(leaf) for leaf in plain["on"]]
     between = plain["between"]
     return checked_config(
@@ -86,6 +84,16 @@ def config_from_plain(plain: dict[str, Any]) -> JoinConfig:
         threads=plain.get("threads", 1),
         **{name: value_from_plain(plain[name]) for name in _OPTIONS},
     )
+
+
+def plain_stream(stream: Stream) -> dict[str, Any]:
+    """A stream as plain values, but for its schema: a snapshot holds the columns that a join has."""
+    return {f.name: plain_value(getattr(stream, f.name)) for f in fields(stream) if f.name != "schema"}
+
+
+def stream_from_plain(plain: dict[str, Any]) -> Stream:
+    """The stream that plain_stream() wrote."""
+    return Stream(**{name: value_from_plain(value) for name, value in plain.items()})
 
 
 def plain_leaf(leaf: Predicate) -> dict[str, Any]:
