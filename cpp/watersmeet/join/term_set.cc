@@ -1,51 +1,13 @@
 #include "watersmeet/join/term_set.h"
 
-#include <algorithm>
 #include <utility>
 #include <variant>
 
-#include "watersmeet/base/errors.h"
+#include "watersmeet/predicate/term_column.h"
 #include "watersmeet/predicate/verify.h"
 
 namespace watersmeet {
 namespace {
-
-[[nodiscard]] TermCoding make_coding(const TermConfig& config) {
-  TermCoding coding;
-  coding.coding = config.coding;
-  const bool bytes = config.coding == Coding::kBytes || config.coding == Coding::kComposite;
-  const bool keys = config.term.kind == TermKind::kEqual;
-  if (config.term.is_set() || (keys && bytes)) coding.interner = std::make_unique<Interner>(bytes);
-  return coding;
-}
-
-[[nodiscard]] Column make_column(const Term& term) {
-  if (term.kind == TermKind::kEqual) return KeyColumn{};
-  if (term.kind == TermKind::kBand) return NumberColumn{};
-  if (term.kind == TermKind::kDistance || term.kind == TermKind::kCompiled)
-    return VectorColumn(term.element, term.width);
-  SetColumn sets;
-  sets.weighted = term.is_weighted();
-  return sets;
-}
-
-[[nodiscard]] Seq end_of(const Column& column) {
-  if (const auto* keys = std::get_if<KeyColumn>(&column)) return keys->words.end();
-  if (const auto* numbers = std::get_if<NumberColumn>(&column)) return numbers->words.end();
-  if (const auto* vectors = std::get_if<VectorColumn>(&column)) return vectors->squares.end();
-  return std::get<SetColumn>(column).starts.end();
-}
-
-void append_values(const TermConfig& config, const TermCoding& coding, const std::vector<ArrowView>& views,
-                   Column& column, std::uint8_t* joinable) {
-  if (auto* keys = std::get_if<KeyColumn>(&column)) return append_keys(views, coding, *keys, joinable);
-  if (auto* numbers = std::get_if<NumberColumn>(&column)) {
-    return append_numbers(views[0], config.term.real, *numbers, joinable);
-  }
-  if (auto* vectors = std::get_if<VectorColumn>(&column)) return append_vectors(views[0], *vectors, joinable);
-  append_sets(views[0], views.size() > 1 ? &views[1] : nullptr, coding, std::get<SetColumn>(column),
-              joinable);
-}
 
 void copy_set(const SetColumn& from, Seq row, SetColumn& to) {
   const auto items = from.set(row);
@@ -59,7 +21,7 @@ void copy_set(const SetColumn& from, Seq row, SetColumn& to) {
 }  // namespace
 
 TermSet::TermSet(std::vector<TermConfig> terms) : terms_(std::move(terms)) {
-  for (const TermConfig& config : terms_) codings_.push_back(make_coding(config));
+  for (const TermConfig& config : terms_) codings_.push_back(make_coding(config.term, config.coding));
 }
 
 std::vector<Column> TermSet::make_columns(Seq row) const {
@@ -79,15 +41,12 @@ std::size_t TermSet::arrow_columns(std::size_t stream) const {
 
 void TermSet::append(std::size_t stream, const std::vector<ArrowView>& views, std::vector<Column>& columns,
                      std::uint8_t* joinable) {
-  auto next = views.begin();
+  const ArrowView* next = views.data();
   for (std::size_t at = 0; at < terms_.size(); ++at) {
-    const auto end = next + static_cast<std::ptrdiff_t>(terms_[at].columns[stream]);
-    try {
-      append_values(terms_[at], codings_[at], {next, end}, columns[at], joinable);
-    } catch (const SchemaError& error) {
-      throw SchemaError(terms_[at].label + ": " + error.what());
-    }
-    next = end;
+    const TermConfig& config = terms_[at];
+    const std::size_t count = config.columns[stream];
+    append_term(config.term, config.label, codings_[at], next, count, columns[at], joinable);
+    next += count;
   }
 }
 
@@ -113,15 +72,7 @@ void TermSet::append_copy(const std::vector<Column>& from, Seq row, std::vector<
 }
 
 void TermSet::release(const std::vector<Column>& columns, Seq first, Seq last) {
-  for (std::size_t at = 0; at < terms_.size(); ++at) {
-    if (codings_[at].interner == nullptr) continue;
-    const Seq end = std::min(last, end_of(columns[at]));
-    if (const auto* keys = std::get_if<KeyColumn>(&columns[at])) {
-      release_keys(codings_[at], *keys, first, end);
-    } else {
-      release_sets(codings_[at], std::get<SetColumn>(columns[at]), first, end);
-    }
-  }
+  for (std::size_t at = 0; at < terms_.size(); ++at) release_term(codings_[at], columns[at], first, last);
 }
 
 bool TermSet::satisfies_from(std::size_t first, const Window& own, Seq own_row, const Window& other,

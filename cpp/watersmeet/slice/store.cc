@@ -7,41 +7,16 @@
 #include <variant>
 
 #include "watersmeet/base/errors.h"
+#include "watersmeet/predicate/term_column.h"
 #include "watersmeet/predicate/verify.h"
 
 namespace watersmeet {
 namespace {
 
-[[nodiscard]] TermCoding make_coding(const SliceTerm& config) {
-  TermCoding coding;
-  coding.coding = config.coding;
-  const bool bytes = config.coding == Coding::kBytes || config.coding == Coding::kComposite;
-  const bool keys = config.term.kind == TermKind::kEqual;
-  if (config.term.is_set() || (keys && bytes)) coding.interner = std::make_unique<Interner>(bytes);
-  return coding;
-}
-
-[[nodiscard]] Column make_column(const Term& term) {
-  if (term.kind == TermKind::kEqual) return KeyColumn{};
-  if (term.kind == TermKind::kBand) return NumberColumn{};
-  if (term.kind == TermKind::kDistance || term.kind == TermKind::kCompiled)
-    return VectorColumn(term.element, term.width);
-  SetColumn sets;
-  sets.weighted = term.is_weighted();
-  return sets;
-}
-
 [[nodiscard]] std::unique_ptr<Index> make_index(const Window& window, const Term& term) {
   if (term.kind == TermKind::kEqual) return make_hash_index(window, term);
   if (term.is_set()) return make_inverted_index(window, term, MergeKind::kAuto);
   return make_scan_index(window, term);
-}
-
-[[nodiscard]] Seq end_of(const Column& column) {
-  if (const auto* keys = std::get_if<KeyColumn>(&column)) return keys->words.end();
-  if (const auto* numbers = std::get_if<NumberColumn>(&column)) return numbers->words.end();
-  if (const auto* vectors = std::get_if<VectorColumn>(&column)) return vectors->squares.end();
-  return std::get<SetColumn>(column).starts.end();
 }
 
 [[noreturn]] void refuse_time(const SliceStream& stream, const TimeCheck& fault) {
@@ -64,7 +39,7 @@ SliceStore::SliceStore(const SliceConfig& config)
   for (std::size_t stream = 0; stream < streams; ++stream) windows_.emplace_back();
   for (std::size_t at = 0; at < config.terms.size(); ++at) {
     const SliceTerm& term = config.terms[at];
-    codings_.push_back(make_coding(term));
+    codings_.push_back(make_coding(term.term, term.coding));
     distances_.emplace_back();
     if (term.term.kind == TermKind::kDistance) distances_.back().emplace(term.term);
     TermSide& left = add_side(term.left, at, true);
@@ -136,35 +111,12 @@ void SliceStore::append(std::size_t stream, const ArrowSchema& schema, const Arr
 
 void SliceStore::append_column(TermSide& side, const ArrowView* views, std::uint8_t* joinable) {
   const SliceTerm& config = config_->terms[side.term];
-  const TermCoding& coding = codings_[side.term];
   const std::size_t count = config.columns[side.left ? 0 : 1];
-  Column& column = side.window.columns[0];
-  try {
-    if (auto* keys = std::get_if<KeyColumn>(&column)) {
-      append_keys({views, views + count}, coding, *keys, joinable);
-    } else if (auto* numbers = std::get_if<NumberColumn>(&column)) {
-      append_numbers(*views, config.term.real, *numbers, joinable);
-    } else if (auto* vectors = std::get_if<VectorColumn>(&column)) {
-      append_vectors(*views, *vectors, joinable);
-    } else {
-      append_sets(*views, count > 1 ? views + 1 : nullptr, coding, std::get<SetColumn>(column), joinable);
-    }
-  } catch (const SchemaError& error) {
-    throw SchemaError(config.label + ": " + error.what());
-  }
+  append_term(config.term, config.label, codings_[side.term], views, count, side.window.columns[0], joinable);
 }
 
 void SliceStore::release(const TermSide& side, Seq first, Seq last) {
-  const TermCoding& coding = codings_[side.term];
-  if (coding.interner == nullptr) return;
-  const Column& column = side.window.columns[0];
-  const Seq end = std::min(last, end_of(column));
-  if (end <= first) return;
-  if (const auto* keys = std::get_if<KeyColumn>(&column)) {
-    release_keys(coding, *keys, first, end);
-  } else {
-    release_sets(coding, std::get<SetColumn>(column), first, end);
-  }
+  release_term(codings_[side.term], side.window.columns[0], first, last);
 }
 
 void SliceStore::take_back(std::size_t stream, Seq row) {

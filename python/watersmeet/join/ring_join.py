@@ -48,7 +48,7 @@ class SliceWork:
 class RingMetrics(Counters):
     """A snapshot of a ring join's counters. It does not change as the join goes on.
 
-    streams          counters of each; window_bytes are those of its payload, the rest is in memory_bytes alone
+    streams          counters of each; window_bytes are those of its payload alone
     rows_per_slice   rows of all windows that each slice holds; their sum is what the windows hold
     flows            rows that crossed each boundary of the ring when it was last cut anew at once
     comparisons      pairs on which predicates were evaluated, per slice; from a restore() on

@@ -14,12 +14,15 @@ import pyarrow as pa
 
 from watersmeet._core import _native
 from watersmeet.errors import SnapshotError, WatersmeetError
+from watersmeet.join.columns.payload import PayloadStore
 from watersmeet.join.columns.schema import StreamSchema
 
 __all__ = [
     "BROKEN",
     "batch_of",
     "bytes_of_batch",
+    "bytes_of_rows",
+    "bytes_of_schema",
     "bytes_of_table",
     "checked",
     "opened",
@@ -61,7 +64,7 @@ def opened(body: bytes, kind: str) -> tuple[dict[str, Any], list[bytes]]:
     """Header and sections of a snapshot of this kind of join."""
     start = 8 + int.from_bytes(body[:8], "little")
     header = json.loads(body[8:start])
-    if header.get("kind") != kind:
+    if header.get("kind", "two-way") != kind:  # the first two-way joins' snapshots named none
         raise SnapshotError("a snapshot of another kind of join")
     sections = []
     for length in header["sections"]:
@@ -83,6 +86,16 @@ def bytes_of_table(table: pa.Table) -> bytes:
 def bytes_of_batch(batch: pa.RecordBatch | None) -> bytes:
     """A batch as an IPC stream, nothing for none."""
     return b"" if batch is None else bytes_of_table(pa.Table.from_batches([batch]))
+
+
+def bytes_of_schema(schema: StreamSchema | None) -> bytes:
+    """A stream's columns, nothing where they are not known yet."""
+    return b"" if schema is None else schema.schema.serialize().to_pybytes()
+
+
+def bytes_of_rows(store: PayloadStore | None) -> bytes:
+    """The rows that a store keeps."""
+    return b"" if store is None else bytes_of_table(store.kept())
 
 
 def table_of(section: bytes) -> pa.Table:

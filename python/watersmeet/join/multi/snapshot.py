@@ -55,7 +55,7 @@ def multi_snapshot(engine: MultiEngine) -> bytes:
         "expired": engine.kept.expired,
         "kept": [[each.stream, each.came.tolist()] for each in kept],
     }
-    sections = [b"" if s is None else s.schema.serialize().to_pybytes() for s in engine.schemas]
+    sections = [frame.bytes_of_schema(schema) for schema in engine.schemas]
     sections += [frame.bytes_of_batch(batch) for batch in sources.waiting()]
     for late, schema in zip(sources.late, engine.schemas, strict=True):
         table = late.table(None if schema is None else schema.schema)
@@ -63,7 +63,7 @@ def multi_snapshot(engine: MultiEngine) -> bytes:
     if running is not None:
         sections += [
             running.core.snapshot(),
-            *(frame.bytes_of_table(store.kept()) for store in running.stores),
+            *(frame.bytes_of_rows(store) for store in running.stores),
         ]
         sections.append(b"" if running.held is None else running.held.snapshot())
     sections += [frame.bytes_of_batch(each.batch) for each in kept]

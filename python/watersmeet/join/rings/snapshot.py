@@ -1,20 +1,18 @@
 """A ring join as bytes, and back. Results do not depend on how rows lie on slices, so that is not kept.
 
-Inside the frame that the core seals: the length of a JSON header in 8 bytes, the header, then the sections
-whose lengths it names, Arrow IPC streams: each stream's schema, its live rows, then batches that wait.
+In the frame of every join's snapshot: each stream's schema, its live rows, batches that wait, late rows.
 """
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from watersmeet._core import _native
-from watersmeet.errors import ConfigError, SnapshotError, WatersmeetError
+from watersmeet.errors import ConfigError, SnapshotError
+from watersmeet.join.columns import frame
 from watersmeet.join.columns.late import LateRows
 from watersmeet.join.columns.schema import StreamSchema
 from watersmeet.join.rings.config import PairTest, RingConfig, checked_ring_config
@@ -62,36 +60,31 @@ def ring_snapshot(engine: RingEngine) -> bytes:
         "shed": None if engine.config.shed is None else plain_shed(engine.config.shed),
         "seed": engine.config.seed,
     }
-    sections = [b"" if s is None else s.schema.serialize().to_pybytes() for s in engine.schemas]
-    sections += [b""] * count if ready is None else [_table(store.kept()) for store in ready.stores]
-    sections += [b"" if batch is None else _rows(batch) for batch in sources.waiting()]
-    sections += [_table(table) if table.num_rows else b"" for table in late]
+    sections = [frame.bytes_of_schema(schema) for schema in engine.schemas]
+    sections += [frame.bytes_of_rows(store) for store in (ready.stores if ready else [None] * count)]
+    sections += [frame.bytes_of_batch(batch) for batch in sources.waiting()]
+    sections += [frame.bytes_of_table(table) if table.num_rows else b"" for table in late]
     sections.append(b"" if ready is None or ready.held is None else ready.held.snapshot())
     sections.append(b"" if ready is None or ready.shedding is None else ready.shedding.snapshot(ready.core))
-    sections += [_rows(each.batch) for each in kept]
-    header["sections"] = [len(section) for section in sections]
-    text = json.dumps(header, sort_keys=True, separators=(",", ":")).encode()
-    return bytes(_native.seal(b"".join([len(text).to_bytes(8, "little"), text, *sections])))
+    sections += [frame.bytes_of_batch(each.batch) for each in kept]
+    return frame.sealed(header, sections)
 
 
 def ring_restored(blob: Any, on: object, clock: Clock | None = None) -> RingEngine:
     """The join that a snapshot was taken of; SnapshotError for any other bytes."""
+    body = frame.unsealed(blob)
     try:
-        body = bytes(_native.unseal(bytes(memoryview(blob))))
-    except TypeError:
-        raise SnapshotError(f"snapshot of type {type(blob).__name__}: expected bytes") from None
-    try:
-        header, sections = _opened(body)
+        header, sections = frame.opened(body, "ring")
         config = _config(header["config"], on)
         shed = None if header["shed"] is None else shed_from_plain(header["shed"])
         config = replace(config, shed=shed, seed=header["seed"])
     except ConfigError:
         raise
-    except (WatersmeetError, pa.ArrowException, ValueError, LookupError, TypeError, AttributeError) as error:
+    except frame.BROKEN as error:
         raise SnapshotError(f"the snapshot cannot be read: {error}") from error
     try:
         return _engine(config, header, sections, clock)
-    except (WatersmeetError, pa.ArrowException, ValueError, LookupError, TypeError, AttributeError) as error:
+    except frame.BROKEN as error:
         raise SnapshotError(f"the snapshot cannot be read: {error}") from error
 
 
@@ -117,34 +110,20 @@ def _engine(
             engine.schemas[stream] = StreamSchema(
                 config.streams[stream], schema, needed=config.columns(stream)
             )
-    engine.sources.resume(header["sources"], [_batch(section) if section else None for section in waiting])
-    engine.sources.late = [LateRows(_opened_table(section) if section else None) for section in late]
+    engine.sources.resume(header["sources"], [frame.batch_of(section) for section in waiting])
+    engine.sources.late = [LateRows(frame.table_of(section) if section else None) for section in late]
     engine.kept.expired = header["expired"]
     engine.kept.keep(
         tuple(
-            Ready(stream, _batch(section), np.array(came, np.int64))
+            Ready(stream, frame.batch_of(section), np.array(came, np.int64))
             for (stream, came), section in zip(header["kept"], kept, strict=True)
         )
     )
     if header["states"] is not None:
         engine.prepare_restored(held, shedding)
         for stream, (state, section) in enumerate(zip(header["states"], tables, strict=True)):
-            engine.restore_rows(stream, _opened_table(section), state)
+            engine.restore_rows(stream, frame.table_of(section), state)
     return engine
-
-
-def _opened(body: bytes) -> tuple[dict[str, Any], list[bytes]]:
-    start = 8 + int.from_bytes(body[:8], "little")
-    header = json.loads(body[8:start])
-    if header.get("kind") != "ring":
-        raise SnapshotError("a snapshot of another kind of join")
-    sections = []
-    for length in header["sections"]:
-        sections.append(body[start : start + length])
-        start += length
-    if start != len(body):
-        raise SnapshotError(f"{len(body)} bytes, expected {start}")
-    return header, sections
 
 
 def _plain_config(config: RingConfig) -> dict[str, Any]:
@@ -203,22 +182,3 @@ def _config(plain: dict[str, Any], on: object) -> RingConfig:
         order=config.order,
         memory_limit=config.memory_limit,
     )
-
-
-def _opened_table(section: bytes) -> pa.Table:
-    return pa.ipc.open_stream(section).read_all()
-
-
-def _batch(section: bytes) -> pa.RecordBatch:
-    return _opened_table(section).combine_chunks().to_batches()[0]
-
-
-def _rows(batch: pa.RecordBatch) -> bytes:
-    return _table(pa.Table.from_batches([batch]))
-
-
-def _table(table: pa.Table) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return bytes(sink.getvalue())

@@ -1,20 +1,18 @@
 """A join as bytes, and back: configuration, schemas, the core, payload, late rows.
 
-Layout of the body, inside the frame that the core seals (version, length, checksum): the length of a JSON
-header in 8 bytes, the header, then the sections whose lengths it names. Arrow data are IPC streams. All of it
-is a function of the join's state: the same state gives the same bytes.
+In the frame of every join's snapshot. All of it is a function of the join's state: the same state gives the
+same bytes.
 """
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from watersmeet._core import _native
-from watersmeet.errors import SnapshotError, WatersmeetError
+from watersmeet.errors import SnapshotError
+from watersmeet.join.columns import frame
 from watersmeet.join.columns.late import LateRows
 from watersmeet.join.columns.payload import PayloadStore
 from watersmeet.join.columns.schema import StreamSchema
@@ -30,6 +28,7 @@ __all__ = ["restored", "snapshot"]
 def snapshot(engine: Engine) -> bytes:
     """The state of a join; ConfigError if it has a function of the user's."""
     header = {
+        "kind": "two-way",
         "config": plain_config(engine.config),
         "finished": engine.is_finished,
         "ended": engine.ended,
@@ -43,41 +42,26 @@ def snapshot(engine: Engine) -> bytes:
         "first": [None if store is None else store.first for store in engine.setup.stores],
         "calls": None if engine.log is None else [_plain_call(call) for call in engine.log],
     }
-    sections = [_schema_bytes(schema) for schema in engine.setup.schemas]
+    sections = [frame.bytes_of_schema(schema) for schema in engine.setup.schemas]
     sections.append(b"" if engine.setup.core is None else engine.setup.core.snapshot())
-    sections += [b"" if store is None else _table_bytes(store.kept()) for store in engine.setup.stores]
+    sections += [
+        b"" if store is None else frame.bytes_of_table(store.kept()) for store in engine.setup.stores
+    ]
     for late, schema in zip(engine.late, engine.setup.schemas, strict=True):
         kept = late.table(None if schema is None else schema.schema)
-        sections.append(_table_bytes(kept) if kept.num_rows else b"")
+        sections.append(frame.bytes_of_table(kept) if kept.num_rows else b"")
     pushes = [call for call in engine.log or () if isinstance(call, Pushed)]
-    sections += [_table_bytes(pa.Table.from_batches([call.batch])) for call in pushes]
-    header["sections"] = [len(section) for section in sections]
-    text = json.dumps(header, sort_keys=True, separators=(",", ":")).encode()
-    return bytes(_native.seal(b"".join([len(text).to_bytes(8, "little"), text, *sections])))
+    sections += [frame.bytes_of_batch(call.batch) for call in pushes]
+    return frame.sealed(header, sections)
 
 
 def restored(blob: Any, clock: Clock | None = None) -> Engine:
     """The join that a snapshot was taken of; SnapshotError for any other bytes."""
+    body = frame.unsealed(blob)
     try:
-        body = bytes(_native.unseal(bytes(memoryview(blob))))
-    except TypeError:
-        raise SnapshotError(f"snapshot of type {type(blob).__name__}: expected bytes") from None
-    try:
-        return _engine(*_opened(body), clock)
-    except (WatersmeetError, pa.ArrowException, ValueError, LookupError, TypeError, AttributeError) as error:
+        return _engine(*frame.opened(body, "two-way"), clock)
+    except frame.BROKEN as error:
         raise SnapshotError(f"the snapshot cannot be read: {error}") from error
-
-
-def _opened(body: bytes) -> tuple[dict[str, Any], list[bytes]]:
-    start = 8 + int.from_bytes(body[:8], "little")
-    header = json.loads(body[8:start])
-    sections = []
-    for length in header["sections"]:
-        sections.append(body[start : start + length])
-        start += length
-    if start != len(body):
-        raise SnapshotError(f"{len(body)} bytes, expected {start}")
-    return header, sections
 
 
 def _engine(header: dict[str, Any], sections: list[bytes], clock: Clock | None) -> Engine:
@@ -127,7 +111,7 @@ def _restore_setup(
             continue
         names = store_names(config, division, plan, side, schema.schema)
         store = PayloadStore(schema.schema, names, about=schema.about, first=start, limit=config.memory_limit)
-        store.refill(_table(rows))
+        store.refill(frame.table_of(rows))
         kept.append(store)
     engine.setup = with_core(config, division, (left, right), plan, core, (kept[0], kept[1]))
 
@@ -154,24 +138,9 @@ def _call(plain: list[Any], pushes: Any) -> Call:
         _, side, at, kinds, has_extra = plain
         codes = None if kinds is None else np.array(kinds, np.uint8)
         extra = {"at": at, "kinds": codes} if has_extra else {}
-        return Pushed(side, _table(next(pushes)).to_batches()[0], extra)
+        return Pushed(side, frame.table_of(next(pushes)).to_batches()[0], extra)
     return Advanced(plain[1], plain[2])
 
 
 def _late(section: bytes) -> LateRows:
-    return LateRows(_table(section) if section else None)
-
-
-def _schema_bytes(schema: StreamSchema | None) -> bytes:
-    return b"" if schema is None else schema.schema.serialize().to_pybytes()
-
-
-def _table_bytes(table: pa.Table) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table.combine_chunks())
-    return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
-
-
-def _table(section: bytes) -> pa.Table:
-    return pa.ipc.open_stream(pa.py_buffer(section)).read_all()
+    return LateRows(frame.table_of(section) if section else None)
