@@ -48,6 +48,41 @@ void set_bit(std::uint8_t* bits, std::size_t place) {
   return column.null_count != 0 && column.buffers[0] != nullptr;
 }
 
+// The values of a column from row `from` of its batch on. Requires: values of so many bytes.
+[[nodiscard]] const std::byte* values_at(const ArrowArray& batch, std::size_t column, std::int64_t from,
+                                         std::size_t width) {
+  const ArrowArray& values = *batch.children[column];
+  return static_cast<const std::byte*>(values.buffers[1]) +
+         static_cast<std::size_t>(values.offset + batch.offset + from) * width;
+}
+
+#if defined(__SSE2__)
+// The 8-byte words of two rows of two columns, by row from columns or by column from rows.
+struct Square {
+  __m128i one;
+  __m128i two;
+
+  Square(const std::byte* first, const std::byte* second) {
+    const __m128i upper = _mm_loadu_si128(reinterpret_cast<const __m128i*>(first));
+    const __m128i lower = _mm_loadu_si128(reinterpret_cast<const __m128i*>(second));
+    one = _mm_unpacklo_epi64(upper, lower);
+    two = _mm_unpackhi_epi64(upper, lower);
+  }
+  void store(std::byte* to, std::byte* next) const {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), one);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(next), two);
+  }
+  // Past the caches. Requires: addresses divisible by 16.
+  void stream(std::byte* to, std::byte* next) const {
+    _mm_stream_si128(reinterpret_cast<__m128i*>(to), one);
+    _mm_stream_si128(reinterpret_cast<__m128i*>(next), two);
+  }
+};
+constexpr bool kHasSquares = true;
+#else
+constexpr bool kHasSquares = false;
+#endif
+
 // Copies records past the caches, in which they would displace what is used again sooner. Requires: addresses and
 // size divisible by 8.
 void stream_out(const std::byte* from, std::size_t bytes, std::byte* to) {
@@ -115,8 +150,18 @@ Payload::Payload(std::vector<std::size_t> widths, std::int64_t first, std::size_
     stride_ += width;
   }
   stride_ = std::max<std::size_t>((stride_ + 7) / 8 * 8, 8);
+  for (std::size_t at = 0; at < order.size(); ++at) {
+    const bool is_pair = at + 1 < order.size() && widths_[order[at]] == 8 && widths_[order[at + 1]] == 8;
+    if (is_pair) {
+      pairs_.push_back({order[at], order[at + 1]});
+      ++at;
+    } else {
+      singles_.push_back(order[at]);
+    }
+  }
   shift_ = std::max(0, static_cast<int>(std::bit_width(chunk_bytes_ / stride_)) - 1);
   first_chunk_ = first >> shift_;
+  bases_.reset(static_cast<std::uint64_t>(first_chunk_));
 }
 
 // A small join stays within its first chunk, and needs only the pages that it touches: no huge ones.
@@ -152,6 +197,7 @@ void Payload::append(const ArrowArray& batch) {
   const std::int64_t chunk_rows = std::int64_t{1} << shift_;
   while (((end_ + batch.length - 1) >> shift_) - first_chunk_ >= static_cast<std::int64_t>(chunks_.size())) {
     chunks_.push_back(new_chunk());
+    bases_.push_back(chunks_.back().records.get());
   }
   for (std::int64_t from = 0; from < batch.length;) {
     const std::int64_t room = chunk_rows - (end_ & (chunk_rows - 1));
@@ -167,31 +213,79 @@ void Payload::append_stretch(const ArrowArray& batch, std::int64_t from, std::si
   Chunk& chunk = chunks_[static_cast<std::size_t>((end_ >> shift_) - first_chunk_)];
   const auto place = static_cast<std::size_t>(end_ & ((std::int64_t{1} << shift_) - 1));
   std::byte* records = chunk.records.get() + place * stride_;
+  for (std::size_t column = 0; column < widths_.size(); ++column) {
+    if (has_nulls(*batch.children[column]) || !chunk.valid.empty())
+      write_nulls(batch, from, count, column, chunk);
+  }
   // A batch that fits the second-level cache is looked at again from there, by its own results.
   const bool streams =
       static_cast<std::size_t>(batch.length) * stride_ > kMostCached && stride_ <= kLongestStreamed;
+  if (streams && kHasSquares && singles_.empty()) return stream_pairs(batch, from, count, records);
   alignas(kLine) std::array<std::byte, kPiece * kLongestStreamed> piece;
-  for (std::size_t column = 0; column < widths_.size(); ++column) {
-    write_values(batch, from, count, column, (streams ? piece.data() : records) + offsets_[column]);
-    if (has_nulls(*batch.children[column]) || !chunk.valid.empty())
-      write_nulls(batch, from, count, column, chunk);
+  std::byte* const target = streams ? piece.data() : records;
+  for (const Pair& pair : pairs_) write_pair(batch, from, count, pair, target + offsets_[pair.first]);
+  for (const std::size_t column : singles_) {
+    write_values(batch, from, count, column, target + offsets_[column]);
   }
   if (streams) stream_out(piece.data(), count * stride_, records);
 }
 
+// Writes whole records of pairs past the caches, straight from the columns.
+void Payload::stream_pairs([[maybe_unused]] const ArrowArray& batch, [[maybe_unused]] std::int64_t from,
+                           [[maybe_unused]] std::size_t count, [[maybe_unused]] std::byte* records) const {
+#if defined(__SSE2__)
+  struct Source {
+    const std::byte* first;
+    const std::byte* second;
+  };
+  std::array<Source, kLongestStreamed / 16> sources;
+  for (std::size_t pair = 0; pair < pairs_.size(); ++pair) {
+    sources[pair] = {values_at(batch, pairs_[pair].first, from, 8),
+                     values_at(batch, pairs_[pair].second, from, 8)};
+  }
+  const std::size_t squares = count / 2;
+  for (std::size_t square = 0; square < squares; ++square, records += 2 * stride_) {
+    for (std::size_t pair = 0; pair < pairs_.size(); ++pair) {
+      const Square words(sources[pair].first + 16 * square, sources[pair].second + 16 * square);
+      words.stream(records + 16 * pair, records + stride_ + 16 * pair);
+    }
+  }
+  if (count % 2 == 0) return;
+  for (std::size_t pair = 0; pair < pairs_.size(); ++pair) {
+    std::memcpy(records + 16 * pair, sources[pair].first + 16 * squares, 8);
+    std::memcpy(records + 16 * pair + 8, sources[pair].second + 16 * squares, 8);
+  }
+#endif
+}
+
+void Payload::write_pair(const ArrowArray& batch, std::int64_t from, std::size_t count, const Pair& pair,
+                         std::byte* record) const {
+  const std::byte* first = values_at(batch, pair.first, from, 8);
+  const std::byte* second = values_at(batch, pair.second, from, 8);
+  std::size_t row = 0;
+#if defined(__SSE2__)
+  for (; row + 2 <= count; row += 2, record += 2 * stride_) {
+    Square(first + 8 * row, second + 8 * row).store(record, record + stride_);
+  }
+#endif
+  for (; row < count; ++row, record += stride_) {
+    std::memcpy(record, first + 8 * row, 8);
+    std::memcpy(record + 8, second + 8 * row, 8);
+  }
+}
+
 void Payload::write_values(const ArrowArray& batch, std::int64_t from, std::size_t count, std::size_t column,
                            std::byte* record) const {
-  const ArrowArray& values = *batch.children[column];
-  const std::int64_t first = values.offset + batch.offset + from;
   if (widths_[column] == 0) {
+    const ArrowArray& values = *batch.children[column];
+    const std::int64_t first = values.offset + batch.offset + from;
     for (std::size_t row = 0; row < count; ++row, record += stride_) {
       *record = std::byte{bit(values.buffers[1], first + static_cast<std::int64_t>(row))};
     }
     return;
   }
   with_width(widths_[column], [&](auto value) {
-    const auto* source = static_cast<const std::byte*>(values.buffers[1]);
-    source += static_cast<std::size_t>(first) * sizeof(value);
+    const std::byte* source = values_at(batch, column, from, sizeof(value));
     for (std::size_t row = 0; row < count; ++row, record += stride_, source += sizeof(value)) {
       std::memcpy(record, source, sizeof(value));
     }
@@ -218,6 +312,7 @@ void Payload::truncate(std::int64_t end) {
   while (chunks_.size() > needed) {
     retire(std::move(chunks_.back()));
     chunks_.pop_back();
+    bases_.truncate_to(bases_.end() - 1);
   }
 }
 
@@ -226,6 +321,7 @@ void Payload::drop_before(std::int64_t row) {
     retire(std::move(chunks_.front()));
     chunks_.pop_front();
     ++first_chunk_;
+    bases_.drop_front_to(bases_.begin() + 1);
   }
 }
 
@@ -242,6 +338,7 @@ void Payload::find(std::span<const std::int64_t> rows, bool missing, Piece& piec
   const std::int64_t held = first();
   const std::int64_t mask = (std::int64_t{1} << shift_) - 1;
   const std::size_t lines = std::min(stride_, kPrefetchLines * kLine);
+  const std::byte* const* bases = bases_.at(bases_.begin());
   piece.count = rows.size();
   piece.is_whole = !missing;
   for (std::size_t at = 0; at < rows.size(); ++at) {
@@ -252,12 +349,12 @@ void Payload::find(std::span<const std::int64_t> rows, bool missing, Piece& piec
       piece.valid[at] = nullptr;
       continue;
     }
-    const Chunk& chunk = chunks_[static_cast<std::size_t>((row >> shift_) - first_chunk_)];
     const auto place = static_cast<std::size_t>(row & mask);
-    const std::byte* record = chunk.records.get() + place * stride_;
+    const std::byte* record = bases[(row - held) >> shift_] + place * stride_;
     piece.records[at] = record;
     for (std::size_t byte = 0; byte < lines; byte += kLine) __builtin_prefetch(record + byte);
     if (nullable_) {
+      const Chunk& chunk = chunks_[static_cast<std::size_t>((row - held) >> shift_)];
       piece.valid[at] = chunk.valid.empty() ? nullptr : chunk.valid.data() + place * widths_.size();
     }
   }
@@ -280,44 +377,75 @@ void Payload::gather(std::span<const std::int64_t> rows, bool may_miss, ArrowOut
   for (std::size_t begin = 0; begin < rows.size(); begin += kPiece, turn ^= 1) {
     const std::size_t next = begin + kPiece;
     if (next < rows.size()) find(piece_rows(next), missing, pieces[turn ^ 1]);
+    const Piece& piece = pieces[turn];
+    for (const Pair& pair : pairs_) {
+      gather_pair(piece, pair, begin, targets[pair.first].values, targets[pair.second].values);
+    }
+    for (const std::size_t column : singles_) gather_values(piece, column, begin, targets[column].values);
     for (std::size_t column = 0; column < widths_.size(); ++column) {
-      gather_column(pieces[turn], column, begin, targets[column]);
+      if (targets[column].validity != nullptr) gather_validity(piece, column, begin, targets[column].validity);
     }
   }
 }
 
-// Copies one column of a piece to the rows from `begin` on.
-void Payload::gather_column(const Piece& piece, std::size_t column, std::size_t begin,
-                            ArrowOut::Column target) const {
+// Copies two columns of a piece to the rows from `begin` on.
+void Payload::gather_pair(const Piece& piece, const Pair& pair, std::size_t begin, std::byte* first,
+                          std::byte* second) const {
+  if (!piece.is_whole) {
+    gather_values(piece, pair.first, begin, first);
+    gather_values(piece, pair.second, begin, second);
+    return;
+  }
+  const std::size_t offset = offsets_[pair.first];
+  first += 8 * begin;
+  second += 8 * begin;
+  std::size_t at = 0;
+#if defined(__SSE2__)
+  for (; at + 2 <= piece.count; at += 2) {
+    Square(piece.records[at] + offset, piece.records[at + 1] + offset).store(first + 8 * at, second + 8 * at);
+  }
+#endif
+  for (; at < piece.count; ++at) {
+    std::memcpy(first + 8 * at, piece.records[at] + offset, 8);
+    std::memcpy(second + 8 * at, piece.records[at] + offset + 8, 8);
+  }
+}
+
+// The same for one column of any width.
+void Payload::gather_values(const Piece& piece, std::size_t column, std::size_t begin,
+                            std::byte* values) const {
   const std::size_t offset = offsets_[column];
   if (widths_[column] == 0) {
-    auto* bits = reinterpret_cast<std::uint8_t*>(target.values);
+    auto* bits = reinterpret_cast<std::uint8_t*>(values);
     for (std::size_t at = 0; at < piece.count; ++at) {
       const std::byte* record = piece.records[at];
       if (record != nullptr && record[offset] != std::byte{0}) set_bit(bits, begin + at);
     }
-  } else {
-    with_width(widths_[column], [&](auto value) {
-      std::byte* to = target.values + begin * sizeof(value);
-      if (piece.is_whole) {
-        for (std::size_t at = 0; at < piece.count; ++at, to += sizeof(value)) {
-          std::memcpy(to, piece.records[at] + offset, sizeof(value));
-        }
-        return;
-      }
-      for (std::size_t at = 0; at < piece.count; ++at, to += sizeof(value)) {
-        const std::byte* record = piece.records[at];
-        value = {};
-        if (record != nullptr) std::memcpy(&value, record + offset, sizeof(value));
-        std::memcpy(to, &value, sizeof(value));
-      }
-    });
+    return;
   }
-  if (target.validity == nullptr) return;
+  with_width(widths_[column], [&](auto value) {
+    std::byte* to = values + begin * sizeof(value);
+    if (piece.is_whole) {
+      for (std::size_t at = 0; at < piece.count; ++at, to += sizeof(value)) {
+        std::memcpy(to, piece.records[at] + offset, sizeof(value));
+      }
+      return;
+    }
+    for (std::size_t at = 0; at < piece.count; ++at, to += sizeof(value)) {
+      const std::byte* record = piece.records[at];
+      value = {};
+      if (record != nullptr) std::memcpy(&value, record + offset, sizeof(value));
+      std::memcpy(to, &value, sizeof(value));
+    }
+  });
+}
+
+void Payload::gather_validity(const Piece& piece, std::size_t column, std::size_t begin,
+                              std::uint8_t* bits) const {
   for (std::size_t at = 0; at < piece.count; ++at) {
     const std::uint8_t* valid = nullable_ ? piece.valid[at] : nullptr;
     const bool is_there = piece.records[at] != nullptr && (valid == nullptr || valid[column] != 0);
-    if (is_there) set_bit(target.validity, begin + at);
+    if (is_there) set_bit(bits, begin + at);
   }
 }
 
