@@ -186,6 +186,42 @@ void Payload::retire(Chunk&& chunk) {
 }
 
 void Payload::append(const ArrowArray& batch) {
+  make_room(batch);
+  for (std::int64_t from = 0; from < batch.length;) {
+    const std::size_t count = stretch_at(batch, from);
+    append_stretch(batch, from, count);
+    from += static_cast<std::int64_t>(count);
+    end_ += static_cast<std::int64_t>(count);
+  }
+}
+
+void Payload::append_and_gather(const ArrowArray& batch, std::span<const std::int64_t> rows, ArrowOut& out) {
+  const std::int64_t first = end_;
+  if (!rows.empty() && (rows.front() < first || rows.back() >= first + batch.length)) {
+    throw SchemaError("row " + std::to_string(rows.front()) + " is not in the batch");
+  }
+  make_room(batch);
+  std::vector<ArrowOut::Column> targets;
+  for (std::size_t column = 0; column < widths_.size(); ++column) {
+    targets.push_back(new_column(column, rows.size(), has_nulls(*batch.children[column]), out));
+  }
+  std::size_t begin = 0;
+  for (std::int64_t from = 0; from < batch.length;) {
+    const std::size_t count = stretch_at(batch, from);
+    append_stretch(batch, from, count);
+    from += static_cast<std::int64_t>(count);
+    end_ += static_cast<std::int64_t>(count);
+    std::size_t end = begin;
+    while (end < rows.size() && rows[end] < end_) ++end;
+    for (std::size_t column = 0; column < widths_.size(); ++column) {
+      copy_column(batch, column, first, rows.subspan(begin, end - begin), begin, targets[column]);
+    }
+    begin = end;
+  }
+}
+
+// Checks a batch and takes memory for its rows.
+void Payload::make_room(const ArrowArray& batch) {
   if (batch.n_children != static_cast<std::int64_t>(widths_.size())) {
     throw SchemaError("payload with another number of columns");
   }
@@ -194,17 +230,45 @@ void Payload::append(const ArrowArray& batch) {
     if (values.n_buffers != 2 || values.buffers[1] == nullptr)
       throw SchemaError("payload without its values");
   }
-  const std::int64_t chunk_rows = std::int64_t{1} << shift_;
   while (((end_ + batch.length - 1) >> shift_) - first_chunk_ >= static_cast<std::int64_t>(chunks_.size())) {
     chunks_.push_back(new_chunk());
     bases_.push_back(chunks_.back().records.get());
   }
-  for (std::int64_t from = 0; from < batch.length;) {
-    const std::int64_t room = chunk_rows - (end_ & (chunk_rows - 1));
-    const std::int64_t count = std::min({room, batch.length - from, static_cast<std::int64_t>(kPiece)});
-    append_stretch(batch, from, static_cast<std::size_t>(count));
-    from += count;
-    end_ += count;
+}
+
+// How many of the batch's rows from `from` on go into one chunk at once.
+std::size_t Payload::stretch_at(const ArrowArray& batch, std::int64_t from) const {
+  const std::int64_t chunk_rows = std::int64_t{1} << shift_;
+  const std::int64_t room = chunk_rows - (end_ & (chunk_rows - 1));
+  return static_cast<std::size_t>(
+      std::min({room, batch.length - from, static_cast<std::int64_t>(kPiece)}));
+}
+
+// Copies a column's values of these rows, numbered from `first`, straight from their batch.
+void Payload::copy_column(const ArrowArray& batch, std::size_t column, std::int64_t first,
+                          std::span<const std::int64_t> rows, std::size_t begin,
+                          ArrowOut::Column target) const {
+  const ArrowArray& values = *batch.children[column];
+  const std::int64_t shift = values.offset + batch.offset - first;
+  if (widths_[column] == 0) {
+    auto* bits = reinterpret_cast<std::uint8_t*>(target.values);
+    for (std::size_t at = 0; at < rows.size(); ++at) {
+      if (bit(values.buffers[1], rows[at] + shift)) set_bit(bits, begin + at);
+    }
+  } else {
+    with_width(widths_[column], [&](auto value) {
+      constexpr std::size_t kWidth = sizeof(value);
+      const std::byte* source = values_at(batch, column, 0, kWidth);
+      std::byte* to = target.values + begin * kWidth;
+      for (const std::int64_t row : rows) {
+        std::memcpy(to, source + static_cast<std::size_t>(row - first) * kWidth, kWidth);
+        to += kWidth;
+      }
+    });
+  }
+  if (target.validity == nullptr) return;
+  for (std::size_t at = 0; at < rows.size(); ++at) {
+    if (bit(values.buffers[0], rows[at] + shift)) set_bit(target.validity, begin + at);
   }
 }
 
@@ -360,13 +424,21 @@ void Payload::find(std::span<const std::int64_t> rows, bool missing, Piece& piec
   }
 }
 
+// Adds a column for so many rows, bits of values all 0.
+ArrowOut::Column Payload::new_column(std::size_t column, std::size_t rows, bool has_validity,
+                                     ArrowOut& out) const {
+  const std::size_t width = widths_[column];
+  const std::size_t bytes = width == 0 ? (rows + 7) / 8 : width * rows;
+  const ArrowOut::Column target = out.add(bytes, has_validity);
+  if (width == 0) std::memset(target.values, 0, bytes);
+  return target;
+}
+
 void Payload::gather(std::span<const std::int64_t> rows, bool may_miss, ArrowOut& out) const {
   const bool missing = may_miss && std::ranges::any_of(rows, [](std::int64_t row) { return row < 0; });
   std::vector<ArrowOut::Column> targets;
-  for (const std::size_t width : widths_) {
-    const std::size_t bytes = width == 0 ? (rows.size() + 7) / 8 : width * rows.size();
-    targets.push_back(out.add(bytes, missing || nullable_));
-    if (width == 0) std::memset(targets.back().values, 0, bytes);
+  for (std::size_t column = 0; column < widths_.size(); ++column) {
+    targets.push_back(new_column(column, rows.size(), missing || nullable_, out));
   }
   std::array<Piece, 2> pieces;  // one is on its way from memory while the other is copied
   const auto piece_rows = [&](std::size_t begin) {

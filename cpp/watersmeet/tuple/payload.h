@@ -36,6 +36,9 @@ class Payload {
 
   // Takes the next rows from a struct array, its children the columns. Throws SchemaError if they are others.
   void append(const ArrowArray& batch);
+  // The same, and adds the columns of these of the batch's rows, in ascending order, to a batch that has been begun:
+  // their values are copied while they are at hand, and need not come back from the records.
+  void append_and_gather(const ArrowArray& batch, std::span<const std::int64_t> rows, ArrowOut& out);
   // Forgets rows from `end` on.
   void truncate(std::int64_t end);
   // Rows below this one are not asked for any more.
@@ -44,6 +47,8 @@ class Payload {
   // Gives back chunks kept for reuse.
   void trim() { spare_.clear(); }
 
+  // The number that the next row gets.
+  [[nodiscard]] std::int64_t end() const { return end_; }
   [[nodiscard]] std::size_t columns() const { return widths_.size(); }
   [[nodiscard]] std::size_t bytes() const;
 
@@ -74,7 +79,11 @@ class Payload {
   [[nodiscard]] std::int64_t first() const { return first_chunk_ << shift_; }
   [[nodiscard]] Chunk new_chunk();
   void retire(Chunk&& chunk);
+  void make_room(const ArrowArray& batch);
+  [[nodiscard]] std::size_t stretch_at(const ArrowArray& batch, std::int64_t from) const;
   void append_stretch(const ArrowArray& batch, std::int64_t from, std::size_t count);
+  void copy_column(const ArrowArray& batch, std::size_t column, std::int64_t first,
+                   std::span<const std::int64_t> rows, std::size_t begin, ArrowOut::Column target) const;
   void stream_pairs(const ArrowArray& batch, std::int64_t from, std::size_t count, std::byte* records) const;
   void write_pair(const ArrowArray& batch, std::int64_t from, std::size_t count, const Pair& pair,
                   std::byte* record) const;
@@ -82,6 +91,8 @@ class Payload {
                     std::byte* record) const;
   void write_nulls(const ArrowArray& batch, std::int64_t from, std::size_t count, std::size_t column,
                    Chunk& chunk);
+  [[nodiscard]] ArrowOut::Column new_column(std::size_t column, std::size_t rows, bool has_validity,
+                                            ArrowOut& out) const;
   void find(std::span<const std::int64_t> rows, bool missing, Piece& piece) const;
   void gather_pair(const Piece& piece, const Pair& pair, std::size_t begin, std::byte* first,
                    std::byte* second) const;
