@@ -65,9 +65,10 @@ class Join {
     run<true>(
         keep, [&] { join_.begin_push(stream, given.schema(), given.array()); },
         [&] {
-          const ResultRows& results = join_.plain_results();
-          any = !results.left.empty();
-          if (any) (void)outbox.pairs(signed_rows(results.left), signed_rows(results.right));
+          any = !join_.plain_results().left.empty();
+          if (!any) return;
+          const Outbox::PairColumns columns = outbox.room_for_pairs(join_.plain_results().left.size());
+          join_.copy_plain_results(columns.left, columns.right);
         });
     given.empty();
     forget(out_.left);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "watersmeet/base/check.h"
 #include "watersmeet/base/errors.h"
 
 namespace watersmeet {
@@ -45,6 +46,7 @@ void TwoWayJoin::begin() {
   found_.clear();
   bad_.clear();
   phase_ = kSides;
+  unindexed_ = kSides;
 }
 
 template <class Change>
@@ -95,6 +97,13 @@ void TwoWayJoin::begin_poll() {
 // --- a change ends -------------------------------------------------------------------------------
 
 void TwoWayJoin::commit(Released& out) {
+  WATERSMEET_CHECK(unindexed_ == kSides || fresh_[unindexed_].probed == 0);
+  try {
+    index_now();  // of rows that look for nobody
+  } catch (...) {
+    roll_back();
+    throw;
+  }
   mark_matches();
   for (std::size_t stream = 0; stream < kSides; ++stream) {
     if (config_.tracks(stream)) settle(stream);
@@ -125,6 +134,7 @@ void TwoWayJoin::roll_back() {
     if (measures_ages_) ages_[stream] = before.ages;
   }
   phase_ = kSides;
+  unindexed_ = kSides;
 }
 
 // --- state ---------------------------------------------------------------------------------------
