@@ -26,9 +26,14 @@ void TwoWayJoin::begin() {
   for (std::size_t stream = 0; stream < kSides; ++stream) {
     Side& side = *sides_[stream];
     side.stage.begin_change();
-    before_[stream] = {side.watermark, side.newest,         side.ended, side.idle,
-                       side.counts,    directions_[stream], {}};
-    if (measures_ages_) before_[stream].ages = ages_[stream];
+    Before& before = before_[stream];
+    before.watermark = side.watermark;
+    before.newest = side.newest;
+    before.ended = side.ended;
+    before.idle = side.idle;
+    before.counts = side.counts;
+    before.direction = directions_[stream];
+    if (measures_ages_) before.ages = ages_[stream];  // large: not for a small batch to copy in vain
     last_due_[stream] = 0;
     Fresh& fresh = fresh_[stream];
     fresh.first = side.window.end();
