@@ -46,7 +46,7 @@ _ORACLE_CASES: Final = "oracle cases"
 
 @pytest.fixture
 def count_case(request: pytest.FixtureRequest) -> Callable[[], None]:
-    """Called once per random case that agreed with the oracle; the end of the run says how many there were."""
+    """Called once per random case that agreed with the oracle; the run's end says how many there were."""
 
     def count() -> None:
         request.node.oracle_cases = getattr(request.node, "oracle_cases", 0) + 1
@@ -69,7 +69,12 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         "keyword"
     )
     is_worker = hasattr(session.config, "workerinput")
-    if whole and not is_worker and session.testsfailed == 0 and _oracle_cases(session.config) < FEWEST_ORACLE_CASES:
+    if (
+        whole
+        and not is_worker
+        and session.testsfailed == 0
+        and _oracle_cases(session.config) < FEWEST_ORACLE_CASES
+    ):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 

@@ -435,8 +435,8 @@ void bind_join(py::module_& module) {
       .def("push", &Join::push, py::arg("stream"), py::arg("batch"), py::arg("keep") = py::none())
       .def("push_into", &Join::push_into, py::arg("stream"), py::arg("batch"), py::arg("keep"),
            py::arg("outbox"))
-      .def("push_gathered", &Join::push_gathered, py::arg("stream"), py::arg("batch"), py::arg("batch_payload"),
-           py::arg("own_payload"), py::arg("other_payload"), py::arg("outbox"))
+      .def("push_gathered", &Join::push_gathered, py::arg("stream"), py::arg("batch"),
+           py::arg("batch_payload"), py::arg("own_payload"), py::arg("other_payload"), py::arg("outbox"))
       .def("push_in_order", &Join::push_in_order, py::arg("stream"), py::arg("batch"), py::arg("keep"),
            py::arg("outbox"), py::kw_only(), py::arg("samples"))
       .def("refill", &Join::refill, py::arg("stream"), py::arg("batch"))

@@ -142,7 +142,8 @@ class Drawers {
   }
 
   std::mutex mutex_;
-  std::array<Drawer, 8 * (std::bit_width(kMedium) - std::bit_width(kSmall)) + 1> drawers_;  // kMedium itself too
+  std::array<Drawer, 8 * (std::bit_width(kMedium) - std::bit_width(kSmall)) + 1>
+      drawers_;  // kMedium itself too
 };
 
 // Never destroyed: arrays of other static objects may outlive them.

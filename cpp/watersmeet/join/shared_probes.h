@@ -39,8 +39,8 @@ class SharedProbes {
 
   // Serves the next stretch of a direction's requests, of which `run` are those not given back yet; replaces
   // `pairs`, which are written by all lanes. Returns: how many requests that is.
-  [[nodiscard]] std::size_t serve(Index& index, const ProbeRun& run, const Verify& verify, const Beside& beside,
-                                  Pairs& pairs, Work& work);
+  [[nodiscard]] std::size_t serve(Index& index, const ProbeRun& run, const Verify& verify,
+                                  const Beside& beside, Pairs& pairs, Work& work);
   // True while stretches are kept: serve() has to be called until there are none.
   [[nodiscard]] bool has_kept() const { return !parts_.empty(); }
   void forget();

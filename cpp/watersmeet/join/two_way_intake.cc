@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "watersmeet/base/errors.h"
+#include "watersmeet/base/thrift.h"
 #include "watersmeet/join/arrival.h"
 #include "watersmeet/join/two_way_join.h"
 #include "watersmeet/join/watermarks.h"
@@ -75,7 +76,9 @@ void TwoWayJoin::take_straight(std::size_t stream, const ArrowView& times,
     if (window.track_matches) window.matched.append_copies(0, rows);
     terms_.append(stream, views, window.columns, window.joinable.at(first));
   };
-  if (shared_ != nullptr && (rows >= kFewestSharedRows || config_.share_all)) {
+  // Thrift holds for the caller's thread alone, and arrays grow here.
+  const bool shares = shared_ != nullptr && (rows >= kFewestSharedRows || config_.share_all);
+  if (shares && !Thrift::is_on()) {
     std::exception_ptr error;  // a wrong time comes first
     shared_->lanes().run([&](std::size_t lane) {
       if (lane == 0) take_times();

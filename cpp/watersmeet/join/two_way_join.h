@@ -218,9 +218,10 @@ class TwoWayJoin {
   std::array<Before, kSides> before_;
   std::array<Fresh, kSides> fresh_;
   std::size_t phase_ = kSides;  // the stream whose rows probe; kSides: none
-  std::size_t unindexed_ = kSides;  // the stream whose rows have yet to enter their index, beside their probes
-  Released plain_;              // its results, where neither order nor outer rows matter
-  std::vector<Result> found_;   // its results otherwise
+  std::size_t unindexed_ =
+      kSides;                  // the stream whose rows have yet to enter their index, beside their probes
+  Released plain_;             // its results, where neither order nor outer rows matter
+  std::vector<Result> found_;  // its results otherwise
   std::array<std::vector<Result>, kSides>
       in_step_;                                   // of ordered results, those at the own row's time, by time
   std::array<std::vector<Seq>, kSides> matched_;  // rows in results, where unmatched ones matter

@@ -25,7 +25,8 @@ void TwoWayJoin::prepare_probes() {
     Side& side = *sides_[stream];
     side.window.close_append(fresh_[stream].first);
     // Rows of one stream alone do not look into the index that they enter: both can go on at once.
-    const bool shares = shared_ != nullptr && shared_->lanes().size() > kMostLanesBeside && side.index->looks_up();
+    const bool shares =
+        shared_ != nullptr && shared_->lanes().size() > kMostLanesBeside && side.index->looks_up();
     if (shared_ != nullptr && !shares && !brings(1 - stream)) {
       unindexed_ = stream;
       continue;

@@ -10,7 +10,7 @@ namespace watersmeet {
 namespace {
 
 constexpr std::size_t kFewestSharedCopies = 8192;  // results that several lanes copy
-constexpr std::size_t kStepBlock = 4096;  // results for which older partners are told together
+constexpr std::size_t kStepBlock = 4096;           // results for which older partners are told together
 
 template <class Values>
 void append_rows(const Side& side, const UninitializedVector<Seq>& rows, Values& out) {

@@ -124,8 +124,7 @@ class BitmapMerge final : public Merge {
       filled += over[word] != 0;
     }
     std::size_t rows = 0;
-    for (std::size_t at = 0; at < filled; ++at)
-      rows += bits_in(over[filled_[at]]);
+    for (std::size_t at = 0; at < filled; ++at) rows += bits_in(over[filled_[at]]);
     const std::size_t before = found.offsets.size();
     found.offsets.resize(before + rows);
     std::uint32_t* offset = found.offsets.data() + before;

@@ -240,8 +240,7 @@ void Payload::make_room(const ArrowArray& batch) {
 std::size_t Payload::stretch_at(const ArrowArray& batch, std::int64_t from) const {
   const std::int64_t chunk_rows = std::int64_t{1} << shift_;
   const std::int64_t room = chunk_rows - (end_ & (chunk_rows - 1));
-  return static_cast<std::size_t>(
-      std::min({room, batch.length - from, static_cast<std::int64_t>(kPiece)}));
+  return static_cast<std::size_t>(std::min({room, batch.length - from, static_cast<std::int64_t>(kPiece)}));
 }
 
 // Copies a column's values of these rows, numbered from `first`, straight from their batch.
@@ -455,7 +454,8 @@ void Payload::gather(std::span<const std::int64_t> rows, bool may_miss, ArrowOut
     }
     for (const std::size_t column : singles_) gather_values(piece, column, begin, targets[column].values);
     for (std::size_t column = 0; column < widths_.size(); ++column) {
-      if (targets[column].validity != nullptr) gather_validity(piece, column, begin, targets[column].validity);
+      if (targets[column].validity != nullptr)
+        gather_validity(piece, column, begin, targets[column].validity);
     }
   }
 }

@@ -24,7 +24,7 @@ class Guard:
         self.owner = 0
 
     def __enter__(self) -> None:
-        if not self.acquire(False):  # noqa: FBT003  a positional argument is parsed faster
+        if not self.acquire(False):
             self.wait()
         self.owner = get_ident()
 

@@ -117,7 +117,7 @@ class WindowJoin:
             _check_arrival(at)
         side = self._side(stream)
         guard = self._guard  # as `with` does it: small batches are pushed often
-        if not guard.acquire(False):  # noqa: FBT003
+        if not guard.acquire(False):
             guard.wait()
         guard.owner = get_ident()
         try:

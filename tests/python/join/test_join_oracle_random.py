@@ -2,8 +2,8 @@
 
 A case is drawn from a seed (tests/reference/cases.py): streams with ties and nulls, predicate, windows, how,
 index, merge, expiry, batches, interleaving, promises, lateness. A failure prints the seed and all that was
-drawn from it; `draw_case` makes it again. WATERSMEET_ORACLE_SCALE=10 multiplies the number of cases. The end of
-a run says how many there were (tests/conftest.py), and a whole run with fewer has failed.
+drawn from it; `draw_case` makes it again. WATERSMEET_ORACLE_SCALE=10 multiplies the number of cases. The
+end of a run says how many there were (tests/conftest.py), and a whole run with fewer has failed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from watersmeet.testing import brute_force_join
 
 SCALE = int(os.environ.get("WATERSMEET_ORACLE_SCALE", "1"))
 CHUNKS = 10 * SCALE
-LIVE_CASES, TABLE_CASES, SNAPSHOT_CASES = 45, 20, 10  # per family and chunk: 16 x 10 x 75 = 12,000
+LIVE_CASES, TABLE_CASES, SNAPSHOT_CASES = 45, 20, 10  # per family and chunk
 
 each_family = pytest.mark.parametrize("family", FAMILIES)
 each_chunk = pytest.mark.parametrize("chunk", range(CHUNKS))

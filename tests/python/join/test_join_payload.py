@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import decimal
+import itertools
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,9 @@ def _column(rng: np.random.Generator, kind: pa.DataType, rows: int, *, with_null
     numbers = rng.integers(0, 100, rows)
     mask = rng.random(rows) < 0.2 if with_nulls else None
     if pa.types.is_decimal(kind):
-        values = [None if mask is not None and mask[at] else decimal.Decimal(int(n)) for at, n in enumerate(numbers)]
+        values = [
+            None if mask is not None and mask[at] else decimal.Decimal(int(n)) for at, n in enumerate(numbers)
+        ]
         return pa.array(values, kind)
     if pa.types.is_boolean(kind):
         return pa.array(numbers % 2 == 0, kind, mask=mask)
@@ -50,7 +53,7 @@ def _joined(tables: tuple[pa.Table, pa.Table], output: Any, cuts: list[int], *, 
     found = []
     for name, table in zip("ab", tables, strict=True):  # so that both are known
         found.append(join.push(name, table.slice(0, 0)))
-    for start, end in zip(cuts, cuts[1:], strict=False):
+    for start, end in itertools.pairwise(cuts):
         for name, table in zip("ab", tables, strict=True):
             found.append(join.push(name, table.slice(start, end - start)))
             if not late_by and start > 0:

@@ -359,7 +359,7 @@ class Engine:
         return setup.results.batch_at(address)
 
     def _push_columns(self, side: int, batch: pa.RecordBatch) -> pa.Table:
-        """The same where results are columns of fixed width, which the core gathers while it has the batch."""
+        """The same where results are columns of fixed width: the core gathers them while it has the batch."""
         core_batch = self._taken_in(side, batch)
         setup = self.setup
         if not batch.num_rows:
