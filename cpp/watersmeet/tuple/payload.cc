@@ -135,6 +135,52 @@ struct Payload::Piece {
       valid;  // only set where any value ever was null, or a row is missing
 };
 
+// All that it needs is its own: what is written in between could be anything of another's, for all a compiler knows.
+class Payload::Finder {
+ public:
+  explicit Finder(const Payload& payload)
+      : payload_(payload),
+        bases_(payload.bases_.at(payload.bases_.begin())),
+        held_(payload.first()),
+        count_(static_cast<std::uint64_t>(payload.end_ - held_)),
+        shift_(payload.shift_),
+        mask_((std::int64_t{1} << payload.shift_) - 1),
+        stride_(payload.stride_),
+        lines_(std::min(payload.stride_, kPrefetchLines * kLine)),
+        nullable_(payload.nullable_) {}
+
+  void look_for(std::int64_t row, std::size_t at, Piece& piece) const {
+    const std::int64_t place = row - held_;
+    if (static_cast<std::uint64_t>(place) >= count_) [[unlikely]]
+      return miss(row, at, piece);
+    const auto record_place = static_cast<std::size_t>(row & mask_);
+    const std::byte* record = bases_[place >> shift_] + record_place * stride_;
+    piece.records[at] = record;
+    for (std::size_t byte = 0; byte < lines_; byte += kLine) __builtin_prefetch(record + byte);
+    if (!nullable_) return;
+    const Chunk& chunk = payload_.chunks_[static_cast<std::size_t>(place >> shift_)];
+    piece.valid[at] =
+        chunk.valid.empty() ? nullptr : chunk.valid.data() + record_place * payload_.widths_.size();
+  }
+
+ private:
+  static void miss(std::int64_t row, std::size_t at, Piece& piece) {
+    if (row >= 0 || piece.is_whole) throw SchemaError("row " + std::to_string(row) + " is not kept");
+    piece.records[at] = nullptr;
+    piece.valid[at] = nullptr;
+  }
+
+  const Payload& payload_;
+  const std::byte* const* const bases_;
+  const std::int64_t held_;
+  const std::uint64_t count_;
+  const int shift_;
+  const std::int64_t mask_;
+  const std::size_t stride_;
+  const std::size_t lines_;
+  const bool nullable_;
+};
+
 Payload::Payload(std::vector<std::size_t> widths, std::int64_t first, std::size_t chunk_bytes)
     : widths_(std::move(widths)),
       offsets_(widths_.size()),
@@ -205,6 +251,10 @@ void Payload::append_and_gather(const ArrowArray& batch, std::span<const std::in
   for (std::size_t column = 0; column < widths_.size(); ++column) {
     targets.push_back(new_column(column, rows.size(), has_nulls(*batch.children[column]), out));
   }
+  std::vector<Words> words;
+  for (std::size_t column = 0; column < widths_.size(); ++column) {
+    if (widths_[column] == 8) words.push_back({values_at(batch, column, 0, 8), targets[column].values});
+  }
   std::size_t begin = 0;
   for (std::int64_t from = 0; from < batch.length;) {
     const std::size_t count = stretch_at(batch, from);
@@ -213,6 +263,7 @@ void Payload::append_and_gather(const ArrowArray& batch, std::span<const std::in
     end_ += static_cast<std::int64_t>(count);
     std::size_t end = begin;
     while (end < rows.size() && rows[end] < end_) ++end;
+    copy_words(words, first, rows.subspan(begin, end - begin), begin);
     for (std::size_t column = 0; column < widths_.size(); ++column) {
       copy_column(batch, column, first, rows.subspan(begin, end - begin), begin, targets[column]);
     }
@@ -243,7 +294,30 @@ std::size_t Payload::stretch_at(const ArrowArray& batch, std::int64_t from) cons
   return static_cast<std::size_t>(std::min({room, batch.length - from, static_cast<std::int64_t>(kPiece)}));
 }
 
-// Copies a column's values of these rows, numbered from `first`, straight from their batch.
+// Copies the values of these rows, numbered from `first`, straight from their batch: columns of 8 bytes, two rows at a
+// time.
+void Payload::copy_words(std::span<const Words> words, std::int64_t first, std::span<const std::int64_t> rows,
+                         std::size_t begin) {
+  std::size_t at = 0;
+#if defined(__SSE2__)
+  for (; at + 2 <= rows.size(); at += 2) {
+    const std::size_t one = 8 * static_cast<std::size_t>(rows[at] - first);
+    const std::size_t two = 8 * static_cast<std::size_t>(rows[at + 1] - first);
+    for (const Words& column : words) {
+      const __m128i upper = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(column.from + one));
+      const __m128i lower = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(column.from + two));
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(column.to + 8 * (begin + at)),
+                       _mm_unpacklo_epi64(upper, lower));
+    }
+  }
+#endif
+  for (; at < rows.size(); ++at) {
+    const std::size_t place = 8 * static_cast<std::size_t>(rows[at] - first);
+    for (const Words& column : words) std::memcpy(column.to + 8 * (begin + at), column.from + place, 8);
+  }
+}
+
+// The same for one column of another width, and for the marks of any.
 void Payload::copy_column(const ArrowArray& batch, std::size_t column, std::int64_t first,
                           std::span<const std::int64_t> rows, std::size_t begin,
                           ArrowOut::Column target) const {
@@ -254,7 +328,7 @@ void Payload::copy_column(const ArrowArray& batch, std::size_t column, std::int6
     for (std::size_t at = 0; at < rows.size(); ++at) {
       if (bit(values.buffers[1], rows[at] + shift)) set_bit(bits, begin + at);
     }
-  } else {
+  } else if (widths_[column] != 8) {
     with_width(widths_[column], [&](auto value) {
       constexpr std::size_t kWidth = sizeof(value);
       const std::byte* source = values_at(batch, column, 0, kWidth);
@@ -396,31 +470,10 @@ std::size_t Payload::bytes() const {
   return (chunks > 1 ? chunks * std::max(stride_ << shift_, chunk_bytes_) : rows * stride_) + marks;
 }
 
-// Notes where the records are, and asks memory for them.
-void Payload::find(std::span<const std::int64_t> rows, bool missing, Piece& piece) const {
-  const std::int64_t held = first();
-  const std::int64_t mask = (std::int64_t{1} << shift_) - 1;
-  const std::size_t lines = std::min(stride_, kPrefetchLines * kLine);
-  const std::byte* const* bases = bases_.at(bases_.begin());
+void Payload::find(std::span<const std::int64_t> rows, Piece& piece) const {
+  const Finder finder(*this);
   piece.count = rows.size();
-  piece.is_whole = !missing;
-  for (std::size_t at = 0; at < rows.size(); ++at) {
-    const std::int64_t row = rows[at];
-    if (row < held || row >= end_) [[unlikely]] {
-      if (row >= 0 || !missing) throw SchemaError("row " + std::to_string(row) + " is not kept");
-      piece.records[at] = nullptr;
-      piece.valid[at] = nullptr;
-      continue;
-    }
-    const auto place = static_cast<std::size_t>(row & mask);
-    const std::byte* record = bases[(row - held) >> shift_] + place * stride_;
-    piece.records[at] = record;
-    for (std::size_t byte = 0; byte < lines; byte += kLine) __builtin_prefetch(record + byte);
-    if (nullable_) {
-      const Chunk& chunk = chunks_[static_cast<std::size_t>((row - held) >> shift_)];
-      piece.valid[at] = chunk.valid.empty() ? nullptr : chunk.valid.data() + place * widths_.size();
-    }
-  }
+  for (std::size_t at = 0; at < rows.size(); ++at) finder.look_for(rows[at], at, piece);
 }
 
 // Adds a column for so many rows, bits of values all 0.
@@ -439,18 +492,28 @@ void Payload::gather(std::span<const std::int64_t> rows, bool may_miss, ArrowOut
   for (std::size_t column = 0; column < widths_.size(); ++column) {
     targets.push_back(new_column(column, rows.size(), missing || nullable_, out));
   }
+  std::vector<PairTarget> pair_targets;
+  for (const Pair& pair : pairs_)
+    pair_targets.push_back({targets[pair.first].values, targets[pair.second].values});
   std::array<Piece, 2> pieces;  // one is on its way from memory while the other is copied
+  for (Piece& piece : pieces) piece.is_whole = !missing;
   const auto piece_rows = [&](std::size_t begin) {
-    return rows.subspan(begin, std::min(kPiece, rows.size() - begin));
+    return rows.subspan(std::min(begin, rows.size()),
+                        std::min(kPiece, rows.size() - std::min(begin, rows.size())));
   };
-  if (!rows.empty()) find(piece_rows(0), missing, pieces[0]);
+  find(piece_rows(0), pieces[0]);
   std::size_t turn = 0;
   for (std::size_t begin = 0; begin < rows.size(); begin += kPiece, turn ^= 1) {
-    const std::size_t next = begin + kPiece;
-    if (next < rows.size()) find(piece_rows(next), missing, pieces[turn ^ 1]);
     const Piece& piece = pieces[turn];
-    for (const Pair& pair : pairs_) {
-      gather_pair(piece, pair, begin, targets[pair.first].values, targets[pair.second].values);
+    const auto next_rows = piece_rows(begin + kPiece);
+    if (missing || pairs_.empty()) {
+      find(next_rows, pieces[turn ^ 1]);
+      for (const Pair& pair : pairs_) {
+        gather_values(piece, pair.first, begin, targets[pair.first].values);
+        gather_values(piece, pair.second, begin, targets[pair.second].values);
+      }
+    } else {
+      gather_words(piece, begin, pair_targets, next_rows, pieces[turn ^ 1]);
     }
     for (const std::size_t column : singles_) gather_values(piece, column, begin, targets[column].values);
     for (std::size_t column = 0; column < widths_.size(); ++column) {
@@ -460,30 +523,43 @@ void Payload::gather(std::span<const std::int64_t> rows, bool may_miss, ArrowOut
   }
 }
 
-// Copies two columns of a piece to the rows from `begin` on.
-void Payload::gather_pair(const Piece& piece, const Pair& pair, std::size_t begin, std::byte* first,
-                          std::byte* second) const {
-  if (!piece.is_whole) {
-    gather_values(piece, pair.first, begin, first);
-    gather_values(piece, pair.second, begin, second);
-    return;
-  }
-  const std::size_t offset = offsets_[pair.first];
-  first += 8 * begin;
-  second += 8 * begin;
+// Copies the columns in pairs to the rows from `begin` on, two rows at a time, and finds as many of the next piece:
+// asked for all at once, more lines would be under way than a core can have.
+void Payload::gather_words(const Piece& piece, std::size_t begin, std::span<const PairTarget> targets,
+                           std::span<const std::int64_t> next_rows, Piece& next) const {
+  const Finder finder(*this);
+  const std::size_t first_offset = offsets_[pairs_.front().first];  // pair after pair follow it
+  const std::size_t count = piece.count;
+  const std::size_t next_count = next_rows.size();
+  next.count = next_count;
   std::size_t at = 0;
 #if defined(__SSE2__)
-  for (; at + 2 <= piece.count; at += 2) {
-    Square(piece.records[at] + offset, piece.records[at + 1] + offset).store(first + 8 * at, second + 8 * at);
+  for (; at + 2 <= count; at += 2) {
+    if (at < next_count) finder.look_for(next_rows[at], at, next);
+    if (at + 1 < next_count) finder.look_for(next_rows[at + 1], at + 1, next);
+    const std::byte* one = piece.records[at] + first_offset;
+    const std::byte* two = piece.records[at + 1] + first_offset;
+    const std::size_t place = 8 * (begin + at);
+    for (const PairTarget& target : targets) {
+      Square(one, two).store(target.first + place, target.second + place);
+      one += 16;
+      two += 16;
+    }
   }
 #endif
-  for (; at < piece.count; ++at) {
-    std::memcpy(first + 8 * at, piece.records[at] + offset, 8);
-    std::memcpy(second + 8 * at, piece.records[at] + offset + 8, 8);
+  for (; at < count; ++at) {
+    if (at < next_count) finder.look_for(next_rows[at], at, next);
+    const std::byte* one = piece.records[at] + first_offset;
+    const std::size_t place = 8 * (begin + at);
+    for (const PairTarget& target : targets) {
+      std::memcpy(target.first + place, one, 8);
+      std::memcpy(target.second + place, one + 8, 8);
+      one += 16;
+    }
   }
 }
 
-// The same for one column of any width.
+// Copies one column of a piece, of any width, to the rows from `begin` on.
 void Payload::gather_values(const Piece& piece, std::size_t column, std::size_t begin,
                             std::byte* values) const {
   const std::size_t offset = offsets_[column];

@@ -67,8 +67,19 @@ class Payload {
     // A byte per row and column, 0 where it is null; empty where nothing is.
     std::vector<std::uint8_t> valid;
   };
-  // The records of a piece of the rows being gathered; `valid` is null where every value is.
+  // The records of a piece of the rows being gathered.
   struct Piece;
+  struct PairTarget {
+    std::byte* first;
+    std::byte* second;
+  };
+  // A column of 8 bytes on its way from a batch to results.
+  struct Words {
+    const std::byte* from;
+    std::byte* to;
+  };
+  // Notes where one record is, and asks memory for it.
+  class Finder;
 
   // Two columns of 8 bytes, the second behind the first in a record.
   struct Pair {
@@ -82,6 +93,8 @@ class Payload {
   void make_room(const ArrowArray& batch);
   [[nodiscard]] std::size_t stretch_at(const ArrowArray& batch, std::int64_t from) const;
   void append_stretch(const ArrowArray& batch, std::int64_t from, std::size_t count);
+  static void copy_words(std::span<const Words> words, std::int64_t first, std::span<const std::int64_t> rows,
+                         std::size_t begin);
   void copy_column(const ArrowArray& batch, std::size_t column, std::int64_t first,
                    std::span<const std::int64_t> rows, std::size_t begin, ArrowOut::Column target) const;
   void stream_pairs(const ArrowArray& batch, std::int64_t from, std::size_t count, std::byte* records) const;
@@ -93,9 +106,9 @@ class Payload {
                    Chunk& chunk);
   [[nodiscard]] ArrowOut::Column new_column(std::size_t column, std::size_t rows, bool has_validity,
                                             ArrowOut& out) const;
-  void find(std::span<const std::int64_t> rows, bool missing, Piece& piece) const;
-  void gather_pair(const Piece& piece, const Pair& pair, std::size_t begin, std::byte* first,
-                   std::byte* second) const;
+  void find(std::span<const std::int64_t> rows, Piece& piece) const;
+  void gather_words(const Piece& piece, std::size_t begin, std::span<const PairTarget> targets,
+                    std::span<const std::int64_t> next_rows, Piece& next) const;
   void gather_values(const Piece& piece, std::size_t column, std::size_t begin, std::byte* values) const;
   void gather_validity(const Piece& piece, std::size_t column, std::size_t begin, std::uint8_t* bits) const;
 
