@@ -30,7 +30,7 @@ constexpr std::size_t kLine = 64;
 [[maybe_unused]] bool is_large(std::size_t bytes) { return bytes >= kHugePage; }
 
 #if defined(WATERSMEET_HUGE_PAGES)
-constexpr std::size_t kMostLarge = std::size_t{256} << 20;
+constexpr std::size_t kMostLarge = std::size_t{512} << 20;
 constexpr std::size_t kMostMedium = std::size_t{16} << 20;
 
 // What a block of at least kSmall really takes: whole huge pages, or the next of eight sizes per doubling, so
