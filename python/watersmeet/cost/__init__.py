@@ -36,7 +36,16 @@ from watersmeet.cost.unit_costs import (
     Structure,
     UnitCosts,
 )
-from watersmeet.cost.work import DirectionLoad, Work, predicted_cost, probe_work, stream_cost, structure_costs
+from watersmeet.cost.work import (
+    DirectionLoad,
+    Price,
+    Work,
+    predicted_cost,
+    probe_work,
+    stream_cost,
+    structure_costs,
+    structure_prices,
+)
 
 if TYPE_CHECKING:
     from watersmeet.join.calibration.calibrate import calibrate
@@ -58,6 +67,7 @@ __all__ = [
     "Model",
     "Observation",
     "OperationCosts",
+    "Price",
     "Shares",
     "Structure",
     "Switch",
@@ -88,6 +98,7 @@ __all__ = [
     "split_memory_by_density",
     "stream_cost",
     "structure_costs",
+    "structure_prices",
     "worth_switching",
 ]
 

@@ -10,7 +10,7 @@ import pytest
 import watersmeet as wm
 from watersmeet.cost import CostCurve, OperationCosts, UnitCosts
 from watersmeet.errors import ConfigError
-from watersmeet.join.two_way import advisor
+from watersmeet.join.two_way import advisor, look_times
 
 
 def costs(*, scan: float, other: float) -> UnitCosts:
@@ -28,7 +28,8 @@ def costs(*, scan: float, other: float) -> UnitCosts:
 def restless(monkeypatch: pytest.MonkeyPatch) -> None:
     """A join that looks at its indexes at every push."""
     monkeypatch.setattr(advisor, "_FIRST_LOOK_ROWS", {})
-    monkeypatch.setattr(advisor, "_LOOK_EVERY_ROWS", 1)
+    monkeypatch.setattr(advisor, "LOOK_EVERY_ROWS", 1)
+    monkeypatch.setattr(look_times, "LOOK_EVERY_ROWS", 1)
     monkeypatch.setattr(advisor, "_RAREST_LOOK_ROWS", 1)
     monkeypatch.setattr(advisor, "_FEWEST_PROBES", 1)
 
@@ -198,5 +199,5 @@ def test_a_scan_that_compares_far_more_than_foreseen_is_looked_at_at_once() -> N
         if adviser.index[1] == "hash":
             break
     assert adviser.index[1] == "hash"
-    assert adviser._rows < 850_000, "by the rows alone, the next look would come after a million"
+    assert adviser._times.rows < 850_000, "by the rows alone, the next look would come after a million"
     assert [change.index for change in adviser.changes if change.stream == "b"] == ["scan", "hash"]

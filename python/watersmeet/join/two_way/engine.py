@@ -93,7 +93,7 @@ class Engine:
         """The same, giving the rows of the results alone."""
         self._refuse_if_finished("push", side)
         batch = as_batch(source, about="batch")
-        schema, is_due = self.setup.schemas[side], self.advisor.is_due(batch.num_rows, self.setup.core)
+        schema, is_due = self.setup.schemas[side], self.advisor.is_due(side, batch.num_rows, self.setup.core)
         if schema is not None:
             if is_due and self.setup.is_decided:
                 self._look_at_indexes()
@@ -384,7 +384,7 @@ class Engine:
         assert schema is not None  # both streams are known
         assert intake is not None
         batch = schema.aligned(batch)
-        if self.advisor.is_due(batch.num_rows, setup.core):
+        if self.advisor.is_due(side, batch.num_rows, setup.core):
             self._look_at_indexes()
         return batch if intake.is_whole else intake.core_batch(batch)
 
