@@ -49,7 +49,14 @@ template <class Passes>
   std::uint64_t passing = 0;
   std::size_t at = from;
   for (; at + kStep <= size; at += kStep) passing |= passing_of<kStep>(at, passes) << (at - from);
-  for (; at < size; ++at) passing |= (passes(at) ? 1ULL : 0ULL) << (at - from);
+  if (at < size) {
+    // As many steps whatever is left, the last word over again: a loop's length would have to be guessed.
+    std::uint64_t rest = 0;
+    for (std::size_t step = 0; step < kStep; ++step) {
+      rest |= (passes(std::min(at + step, size - 1)) ? 1ULL : 0ULL) << step;
+    }
+    passing |= (rest & ((1ULL << (size - at)) - 1)) << (at - from);
+  }
   return {passing ? from : size, passing};
 }
 

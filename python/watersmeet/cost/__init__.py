@@ -29,6 +29,7 @@ from watersmeet.cost.regulate import regulate
 from watersmeet.cost.shrink import AgeCounts, WindowNeed, lost_results, rows_to_keep, share_of_answer
 from watersmeet.cost.unit_costs import (
     BASELINES,
+    KINDS,
     STRUCTURES,
     CostCurve,
     Kind,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BASELINES",
+    "KINDS",
     "STRUCTURES",
     "AgeCounts",
     "Algorithm",

@@ -40,7 +40,8 @@ class DirectionLoad:
     window_rate    rows per second of the window's own stream
     window_rows    rows in the window when it is full
     matches        pairs that a probe finds, on average
-    items          keys or items that a probe looks up: 1 for keys, the size of the set for sets
+    items          keys or items that a probe looks up: 1 for keys, the size of the set for sets; for
+                   distances, words of eight bytes in a vector
     entries        entries of the looked-up lists within the window, all together, on average; None: `matches`
     met_rows       rows of the window that a probe may match, by their times; None: all of them. Where large
                    batches take turns, the stream that is pushed first finds little of the other's window
@@ -123,6 +124,10 @@ def probe_work(load: DirectionLoad, structure: Structure) -> Work:
     rows, items, entries = load.met, load.items, load.listed
     if load.kind == "every":
         return Work(probe=1.0, match=rows)
+    if load.kind == "where":
+        return Work(probe=min(1.0, rows), row=rows)
+    if load.kind.startswith("distance/"):
+        return Work(probe=min(1.0, rows), row=rows, word=rows * items)
     # Sets match seldom, and what they cost is in the candidates looked at, not in the pairs reported.
     matches = 0.0 if load.kind in ("overlap", "weighted") else load.matches
     match structure:

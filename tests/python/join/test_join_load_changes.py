@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ def phase(
     seconds = rows / sum(rates)
     edges = begin_us + np.linspace(0.0, seconds * 1e6, rows // PUSH_ROWS + 1)
     drawn = [random.integers(0, keys, count) for _, count in columns]
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in pairwise(edges.tolist()):
         for name, (times, _), values in zip("ab", columns, drawn, strict=True):
             first, last = np.searchsorted(times, (start, end))
             yield name, pa.table({"ts": times[first:last], "key": values[first:last]})

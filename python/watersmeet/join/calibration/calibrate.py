@@ -35,6 +35,7 @@ from watersmeet.cost import (
 )
 from watersmeet.errors import ConfigError
 from watersmeet.join.calibration.cache import write_calibration
+from watersmeet.join.calibration.functions import function_costs
 from watersmeet.join.calibration.inputs import SHAPES, Shape
 from watersmeet.join.calibration.slices import slice_costs
 
@@ -46,6 +47,8 @@ Progress = Callable[[int, int, str], None]
 # a smaller window is as far from the processor.
 _SIZES: Final = (8, 96, 352, 1_056, 16_416, 262_176)
 _LARGEST_OF_SETS: Final = 65_568
+_SIZES_OF_VECTORS: Final = (96, 1_056)
+_LARGEST_OF_FUNCTIONS: Final = 16_416
 _REPEATS: Final = 5
 _BATCH_ROWS: Final = 4_096
 _SHORTEST_NS: Final = 1_000_000  # of a timed run, so that the clock's grain does not matter
@@ -95,6 +98,10 @@ def calibrate(
             observations += _keeping_up(bench, structure, repeats)
         if structure == "scan":
             ingest.setdefault(shape.kind, []).append(bench.ingest_ns())
+    for rows in sorted({min(rows, _LARGEST_OF_FUNCTIONS) for rows in sizes}):
+        observed, ingest_ns = function_costs(rows, repeats)
+        observations.append(observed)
+        ingest.setdefault("where", []).append(ingest_ns)
     if progress is not None:
         progress(len(steps), len(steps), "done")
     calibration = Calibration.from_observations(
@@ -113,6 +120,8 @@ def calibrate(
 
 
 def _size(shape: Shape, rows: int) -> int:
+    if shape.kind.startswith("distance/"):
+        return _SIZES_OF_VECTORS[rows > _SIZES_OF_VECTORS[0]]
     return min(rows, _LARGEST_OF_SETS) if shape.kind in ("overlap", "weighted") else rows
 
 
@@ -267,7 +276,7 @@ def _enough_probes(probed: _Probed) -> int:
 
 def _load(bench: _Bench, matches: float) -> DirectionLoad:
     if bench.shape.kind not in ("overlap", "weighted"):
-        return _direction(bench, matches, items=1.0, entries=None)
+        return _direction(bench, matches, items=bench.shape.words, entries=None)
     window = np.concatenate([batch.column(1).flatten().to_numpy() for batch in bench.filling(1)])
     rows = bench.probing(1_024, first=bench.rows - 1, last=bench.rows - 1)
     asked = np.concatenate([batch.column(1).flatten().to_numpy() for batch in rows])

@@ -5,9 +5,9 @@ window sizes and matches, each window gets the structure that is cheapest by the
 again every so many rows; and at once if the rows that come would have been cheaper under another index by
 more than looking costs (load_watch.py), or if far more is compared than foreseen, since a scan knows no bound
 but the window. When a look may change an index is said in look_times.py: another is taken where it saves more
-than building it costs, if the load lasts as long again as it has. Windows are judged as they will be when they
-are full. A change is made before a push, so that a push that fails changes nothing, and no answer depends on
-it.
+than building it costs, if the load lasts as long again as it has. Windows are judged as they will be when
+they are full. A change is made before a push, so that a push that fails changes nothing, and no answer
+depends on it.
 """
 
 from __future__ import annotations
@@ -169,10 +169,9 @@ class IndexAdvisor:
         """Comparisons since the join began that would be a surprise within so many seconds from now."""
         if "scan" not in self.index:
             return None
-        rates = [
-            load.probing_rate * load.met
+        rates = [  # what a look-up finds is compared as well
+            load.probing_rate * (load.met if index == "scan" else load.matches)
             for load, index in zip(loads, self.index, strict=True)
-            if index == "scan"
         ]
         so_far = sum(direction.comparisons for direction in metrics.directions)
         return so_far + _FEWEST_SURPRISING + _SURPRISE * seconds * sum(rates)
@@ -206,7 +205,10 @@ class IndexAdvisor:
             items=self._items,
             entry_shares=self._entry_shares,
         )
-        first, second = (self._when_full(loads, window, max(elapsed_s)) for window in (0, 1))
+        if any(now.lost for now in metrics.directions):
+            first, second = loads  # memory does not let the windows grow
+        else:
+            first, second = (self._when_full(loads, window, max(elapsed_s)) for window in (0, 1))
         self._items = (second.items, first.items)
         if self.kind != "equal":  # of keys, what is read is what matches
             self._entry_shares = (_per_met_row(first.listed, first), _per_met_row(second.listed, second))
