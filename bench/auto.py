@@ -1,6 +1,7 @@
 """Is index="auto" near the best fixed choice of indexes?
 
-    python -m bench.auto [--seconds 5] [--random 20] [--first-seed 0] [--only W1,W2] [--state FILE --stop-after 100]
+    python -m bench.auto [--seconds 5] [--random 20] [--first-seed 0] [--only W1,W2]
+                         [--state FILE --stop-after 100]
 
 Prefixes of W1, W1z, W2, W2b and W3, and random mixed workloads (keys and sets, rates 1:1 to 1:50, windows of
 tens to tens of thousands of rows, few and many keys). Each is joined with index="auto" and with every fixed
