@@ -95,6 +95,16 @@ def test_indexes_follow_rates_that_flip_and_no_result_is_lost_or_repeated() -> N
         assert found.equals(expected)
 
 
+def test_a_window_that_is_hardly_probed_any_more_is_scanned() -> None:
+    """Nothing is compared that was not foreseen: only the rows that come tell."""
+    pushes = flips(300_000, 1.0, 100.0)
+    found, _, indexes = joined(pushes)
+    change = len(pushes) // 2
+    assert indexes[change - 1] == ["hash", "hash"]
+    assert indexes[-1] == ["hash", "scan"]
+    assert found.equals(joined(pushes, index="hash")[0])
+
+
 def test_rates_that_flip_again_and_again_are_followed() -> None:
     pushes = flips(150_000, 100.0, 0.01, 100.0, 0.01)
     found, _, indexes = joined(pushes)
