@@ -172,6 +172,17 @@ def test_looks_at_a_changed_load_come_soon_and_then_at_growing_distances() -> No
     assert not times.may_change
 
 
+def test_a_look_that_cannot_be_made_is_tried_ever_more_seldom() -> None:
+    """Memory that is half full leaves no room for a second index; not every push asks whether it still is."""
+    times, tried = LookTimes(100), 0
+    for _ in range(1_000):
+        times.rows += 10_000
+        if times.is_due:
+            tried += 1
+            times.said_nothing()
+    assert tried < 30
+
+
 def test_a_doubt_is_confirmed_or_dropped_by_the_next_look() -> None:
     times = LookTimes(100)
     times.looked(wants_change=False, rows=50_000, before_s=0.0)

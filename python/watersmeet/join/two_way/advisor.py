@@ -105,6 +105,10 @@ class IndexAdvisor:
             self._times.betrayed()
         return self._times.is_due
 
+    def postpone(self) -> None:
+        """No look can be made now, though one is due."""
+        self._times.said_nothing()
+
     def consider(self, core: Any, metrics: Metrics, *, elapsed_s: tuple[float, float]) -> None:
         """Look at the counters and change what pays; `elapsed_s`: each stream's time since the first row."""
         loads = self._loads(metrics, elapsed_s)

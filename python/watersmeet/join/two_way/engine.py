@@ -446,6 +446,7 @@ class Engine:
         metrics = self.metrics()
         # Two indexes stand beside each other while one is built.
         if self.memory is not None and 2 * metrics.memory_bytes > self.memory.limit:
+            self.advisor.postpone()
             return
         self.advisor.consider(self.setup.core, metrics, elapsed_s=self.streams_s(metrics))
 
