@@ -145,6 +145,7 @@ SHAPES: Final[tuple[Shape, ...]] = (
     _keys("one match", 1.0),
     _keys("16 matches", 16.0),
     _keys("one row in 8", share=0.125),
+    _keys("one row in 4", share=0.25),
     _numbers("no match", 1e-6),
     _numbers("one match", 1.0),
     _numbers("16 matches", 16.0),
@@ -156,8 +157,8 @@ SHAPES: Final[tuple[Shape, ...]] = (
     _weighted("popular items", domain=100, zipf=0.6, size=5, at_least=0.9),
     _weighted("rare items, many pairs", domain=10_000, zipf=0.8, size=10, at_least=0.5),
     *(_vectors("mean-abs", width=width, at_most=80.0) for width in (64, 1_024)),  # the mean is 85
-    *(_vectors("l2", width=width, at_most=0.95 * (width / 6.0) ** 0.5) for width in (8, 128)),
-    *(_vectors("cosine", width=width, at_most=0.2) for width in (8, 128)),  # the mean is 0.25
+    *(_vectors("l2", width=width, at_most=0.95 * (width / 6.0) ** 0.5) for width in (8, 512)),
+    *(_vectors("cosine", width=width, at_most=0.2) for width in (8, 512)),  # the mean is 0.25
     *(_vectors("hamming", width=width, at_most=3.8 * width) for width in (64, 1_024)),  # the mean is 4
     _every(),
 )
