@@ -1,6 +1,6 @@
 """Unit costs to start with on a machine that was never calibrated: measured on another.
 
-AMD EPYC, Python 3.11.7, 2026-11-19: `watersmeet calibrate`,
+AMD EPYC, Python 3.11.7, 2026-11-19: `watersmeet calibrate` (of distances and functions while others ran),
 written by tools/default_costs.py. Only their proportions matter to a choice, and `watersmeet calibrate` puts
 a machine's own in their place.
 """
