@@ -14,7 +14,7 @@ from tests.spark.inputs import FAMILIES, SECOND, START_US, pairs, table
 
 import watersmeet as wm
 from watersmeet.spark import bucket, meter
-from watersmeet.spark.counts import recall_of
+from watersmeet.spark.counts import MEASURES, recall_of
 from watersmeet.spark.lane import LaneJoin
 
 LEFT, RIGHT = table(31, 1500, nulls=0.0), table(32, 1500, nulls=0.0)
@@ -118,15 +118,12 @@ def test_recall_estimate_holds_the_truth() -> None:
     query = run(replace(asked, shed=wm.Shed(budget=a_third)), batches=12)
     truth = pairs(query.answer()).total() / pairs(expected(LEFT, RIGHT, asked)).total()
     last = [query.reports[-1][label] for label in asked.labels]
-    found, missed, variance = (
-        sum(counts[name] for counts in last) for name in ("found", "missed", "missed_variance")
-    )
-    recall = recall_of(found=found, missed=missed, variance=variance)
+    recall = recall_of({name: sum(counts[name] for counts in last) for name in MEASURES})
     assert truth < 0.9
     assert recall.low <= truth <= recall.high
     assert abs(recall.value - truth) < 0.15
     now = sum(counts["missed_now"] for report in query.reports for counts in report.values())
-    assert now == pytest.approx(missed)
+    assert now == pytest.approx(sum(counts["missed"] for counts in last))
 
 
 # --- a bound on each micro-batch, by a clock that the work itself moves -----------------------------------
@@ -228,11 +225,7 @@ def test_batch_of_five_times_the_rows_is_back_within_its_bound_in_two_batches(
     found = pairs(query.answer())
     assert not found - full
     last = list(query.reports[-1].values())
-    recall = recall_of(
-        found=sum(counts["found"] for counts in last),
-        missed=sum(counts["missed"] for counts in last),
-        variance=sum(counts["missed_variance"] for counts in last),
-    )
+    recall = recall_of({name: sum(counts[name] for counts in last) for name in MEASURES})
     truth = found.total() / full.total()
     assert truth < 0.9
     assert abs(recall.value - truth) < 0.1

@@ -28,6 +28,7 @@ import pyarrow as pa
 from watersmeet.control import BatchCosts, affordable_units, learn_batch
 from watersmeet.spark.counts import estimates
 from watersmeet.spark.live import Arrived, Live
+from watersmeet.spark.missing import Missing
 from watersmeet.spark.request import Request
 from watersmeet.vocabulary import Comparisons, PerBatch
 from watersmeet.vocabulary.duration import NANOSECONDS
@@ -41,7 +42,6 @@ _STRETCHES: Final = 8
 _STRETCH_ROWS: Final = 512  # at least, unless the micro-batch has fewer
 _AIM: Final = 0.85  # share of the span that is planned for: costs vary from batch to batch
 _LEAST_LANE_SHARE: Final = 0.05
-_NOTHING: Final = (0.0, 0.0, 0.0)  # found, missed, variance of that
 
 
 class Meter:
@@ -52,7 +52,7 @@ class Meter:
         self._request, self._budget = request, request.shed.budget
         goes_on = courses(request, carried, disorder) is not None
         # What joins found and missed that had another policy, or another room for disorder.
-        self.past: list[float] = list(carried.get("past" if goes_on else "known", _NOTHING))
+        self.past = Missing(*carried.get("past" if goes_on else "known", ()))
         self._tick = int(carried.get("clock", 0)) if goes_on else 0
         self._ends: list[int | None] = list(carried.get("ends", (None, None)))
         self._costs = BatchCosts(*carried.get("costs", ()))
@@ -97,8 +97,8 @@ class Meter:
             "dues": self._dues,
             "policy": _policy(self._request),
             "disorder": live.disorder,
-            "past": self.past,
-            "known": [past + now for past, now in zip(self.past, estimates(live.looks()), strict=True)],
+            "past": astuple(self.past),
+            "known": astuple(Missing.sum([self.past, estimates(live.looks())])),
             "courses": [base64.b64encode(course).decode() for course in live.courses()],
         }
 

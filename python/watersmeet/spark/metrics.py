@@ -44,7 +44,7 @@ class JoinMetrics:
 
     def recall_in(self, label: int) -> Estimate:
         """The recall of one bucket since the query began."""
-        return _recall(self.buckets[label])
+        return recall_of(self.buckets[label])
 
 
 def metrics(query: StreamingQuery, name: str = "join") -> JoinMetrics:
@@ -75,7 +75,7 @@ def metrics(query: StreamingQuery, name: str = "join") -> JoinMetrics:
         total=total,
         buckets=buckets,
         batches=len(rows),
-        recall=_recall(total),
+        recall=recall_of(total),
         last_recall=float(rows[-1]["total"]["recall"]) if rows else 1.0,
     )
 
@@ -88,7 +88,3 @@ def _by_bucket(reports: Iterable[Any]) -> dict[int, dict[str, float]]:
         for counter in held:
             held[counter] += report[counter]
     return out
-
-
-def _recall(counts: Mapping[str, float]) -> Estimate:
-    return recall_of(found=counts["found"], missed=counts["missed"], variance=counts["missed_variance"])
