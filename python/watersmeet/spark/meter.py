@@ -38,10 +38,11 @@ __all__ = ["Meter", "clock", "courses"]
 clock: Callable[[], float] = time.perf_counter
 
 _BATCH_S: Final = 8.0  # of the bucket's clock that a micro-batch takes
-_STRETCHES: Final = 8
+_STRETCHES: Final = 16
 _STRETCH_ROWS: Final = 512  # at least, unless the micro-batch has fewer
 _AIM: Final = 0.85  # share of the span that is planned for: costs vary from batch to batch
 _LEAST_LANE_SHARE: Final = 0.05
+_MOST_RISE: Final = 2.0  # of what a row takes beside the join, from batch to batch: a disk may hiccup
 
 
 class Meter:
@@ -69,23 +70,29 @@ class Meter:
         assert isinstance(self._budget, PerBatch)
         left_s = self._bound_s() * _AIM - self._row_s * _count(rows)
         stretches = _cut(rows, min(_STRETCHES, max(1, _count(rows) // _STRETCH_ROWS)))
+        entries = [live.entries(stretch) for stretch in stretches]
         seconds = _BATCH_S / len(stretches)
         out = []
         for place, stretch in enumerate(stretches):
-            bound_s = max(left_s / (len(stretches) - place), 1e-3 * self._bound_s())
-            units = affordable_units(self._costs, rows=_count(stretch), bound_s=bound_s)
+            # All rows to come are seen to before a unit is spent, and what is then left is theirs in equal parts.
+            to_come = sum(entries[place:])
+            bound_s = max(left_s, 1e-3 * self._bound_s())
+            units = affordable_units(self._costs, rows=to_come, bound_s=bound_s) * entries[place] / to_come
             began, before = clock(), live.units()
             out += self._drained(live, stretch, seconds=seconds, units_per_s=units / seconds)
             took_s = max(0.0, clock() - began)
             left_s -= took_s
             done = live.units() - before
-            self._costs = learn_batch(self._costs, rows=_count(stretch), units=done, seconds=took_s)
+            self._costs = learn_batch(self._costs, rows=entries[place], units=done, seconds=took_s)
         return out
 
     def note_overhead(self, rows: int, seconds: float) -> None:
-        """What the batch took beside the join."""
+        """What the batch took beside the join: believed at once if it was more, by halves if it was less."""
         if rows:
-            self._row_s = 0.5 * self._row_s + 0.5 * max(0.0, seconds) / rows
+            row_s = max(0.0, seconds) / rows
+            if self._row_s > 0.0:
+                row_s = min(row_s, _MOST_RISE * self._row_s)
+            self._row_s = max(row_s, 0.5 * (self._row_s + row_s))
 
     def carried(self, live: Live) -> dict[str, Any]:
         """What the next batch needs to know, on whichever worker it is."""
