@@ -126,6 +126,28 @@ def test_recall_estimate_holds_the_truth() -> None:
     assert now == pytest.approx(sum(counts["missed"] for counts in last))
 
 
+@pytest.mark.parametrize(("family", "per_s"), [("overlap", 15), ("overlap", 60), ("equal", 15)])
+def test_recall_of_few_comparisons_does_not_claim_what_no_sample_shows(family: str, per_s: float) -> None:
+    """60 rows a side in two micro-batches: a handful of samples, or none."""
+    shed = wm.Shed(budget=wm.comparisons(per_s))
+    held = []
+    for seed in range(30):
+        left, right = (table(2 * seed + side, 60, seconds=20.0, nulls=0.0) for side in (0, 1))
+        asked = request(left, right, on=FAMILIES[family], by="one", labels=(0,), shed=shed)
+        query = Query(asked, delay=0)
+        bucket.forget()
+        for first, second in zip((left[:30], left[30:]), (right[:30], right[30:]), strict=True):
+            query.batch(first, second)
+        if query.counts["shed"] == 0:
+            continue
+        truth = pairs(query.answer()).total() / pairs(expected(left, right, asked)).total()
+        recall = recall_of(query.reports[-1][0])
+        held.append(recall.low <= truth <= recall.high)
+    print(f"{family} {per_s}: {sum(held)} of {len(held)}")
+    assert len(held) >= 15
+    assert sum(held) >= 0.9 * len(held)
+
+
 # --- a bound on each micro-batch, by a clock that the work itself moves -----------------------------------
 
 

@@ -20,7 +20,9 @@ _GUESS_WEIGHT = 1e-10
 _MEMORY = 0.85  # weight of the past against one batch
 _LEAST_PART = 0.1  # of all seconds is laid on units, whatever the fit says
 _ENOUGH = 4  # batches, to tell rows from units
-_JUMP = 1.5  # how many times slower or faster a machine is that has changed
+_TELLING = 0.1  # share of a batch's seconds that units must have for it to say what a unit costs
+_FOLLOWED = 0.15  # of the difference between what a batch took and what was foretold, where it does not
+_JUMP = 2.0  # how many times slower or faster a machine is that has changed
 _LEAST_SHARE = 0.02  # of the bound is worked for, even if the rows alone exceed it
 
 
@@ -60,13 +62,22 @@ class BatchCosts:
 
 
 def learn_batch(costs: BatchCosts, *, rows: float, units: float, seconds: float) -> BatchCosts:
-    """The costs with one more batch known."""
+    """The costs with one more batch known.
+
+    One that did next to no work beside its rows tells how fast the machine is, and nothing of units: to forget
+    for its sake what they cost would leave a join that was short of time for a while without any measure.
+    """
     at_least(rows, 0.0, argument="rows")
     at_least(units, 0.0, argument="units")
     at_least(seconds, 0.0, argument="seconds")
     if rows == 0.0:
         return costs
     costs = _at_the_speed_of(costs, rows=rows, units=units, seconds=seconds)
+    if costs.batches >= _ENOUGH and costs.units > 0.0:
+        row_s, unit_s = costs.per_row_and_unit
+        foretold_s = row_s * rows + unit_s * units
+        if unit_s * units < _TELLING * foretold_s:
+            return _scaled(costs, (seconds / foretold_s) ** _FOLLOWED)
     return replace(
         costs,
         rows_rows=_MEMORY * costs.rows_rows + rows * rows,
@@ -89,6 +100,11 @@ def _at_the_speed_of(costs: BatchCosts, *, rows: float, units: float, seconds: f
     ratio = seconds / (row_s * rows + unit_s * units)
     if costs.batches < _ENOUGH or 1.0 / _JUMP <= ratio <= _JUMP:
         return costs
+    return _scaled(costs, ratio)
+
+
+def _scaled(costs: BatchCosts, ratio: float) -> BatchCosts:
+    """The past on a machine that is so many times slower."""
     return replace(
         costs,
         rows_seconds=costs.rows_seconds * ratio,
