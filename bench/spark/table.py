@@ -73,7 +73,11 @@ def _print_burst(peers: dict[str, Any]) -> None:
         print(f"  {name:10} join seconds {result['join_s']}\n{'':13}recall {result['recall']}")
     if len(peers) == 2:
         bounded, free = peers["2s"], peers["no bound"]
-        print(f"{'':13}true recall over all {bounded['pairs'] / free['pairs']:.3f}")
+        value, low, high = bounded["recall_so_far"]
+        print(
+            f"{'':13}recall over all: true {bounded['pairs'] / free['pairs']:.3f}, reported {value}"
+            f" ({low} to {high})"
+        )
 
 
 def _brief(result: dict[str, Any]) -> dict[str, Any]:

@@ -38,7 +38,7 @@ __all__ = ["Meter", "clock", "courses"]
 clock: Callable[[], float] = time.perf_counter
 
 _BATCH_S: Final = 8.0  # of the bucket's clock that a micro-batch takes
-_STRETCHES: Final = 16
+_STRETCHES: Final = 8
 _STRETCH_ROWS: Final = 512  # at least, unless the micro-batch has fewer
 _AIM: Final = 0.8  # share of the span that is planned for: costs vary from batch to batch
 _LEAST_LANE_SHARE: Final = 0.05
