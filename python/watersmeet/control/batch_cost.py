@@ -52,7 +52,7 @@ class BatchCosts:
         p, q = self.rows_seconds + row_weight * _ROW_S, self.units_seconds + unit_weight * _UNIT_S
         determinant = a * c - b * b
         row_s, unit_s = (p * c - q * b) / determinant, (q * a - p * b) / determinant
-        # Where the batches' scatter would make units free, which invites any amount, they keep a part of what all took.
+        # Where scatter would make units free, which invites any amount, they keep a part of what all took.
         least_unit_s = max(1e-10, _LEAST_PART * self.seconds / self.units if self.units else 0.0)
         if row_s <= 0.0:
             row_s, unit_s = 0.0, q / c
@@ -64,8 +64,8 @@ class BatchCosts:
 def learn_batch(costs: BatchCosts, *, rows: float, units: float, seconds: float) -> BatchCosts:
     """The costs with one more batch known.
 
-    One that did next to no work beside its rows tells how fast the machine is, and nothing of units: to forget
-    for its sake what they cost would leave a join that was short of time for a while without any measure.
+    One that did next to no work beside its rows tells how fast the machine is, and nothing of units: to
+    forget for its sake what they cost would leave a join that was short of time without any measure.
     """
     at_least(rows, 0.0, argument="rows")
     at_least(units, 0.0, argument="units")

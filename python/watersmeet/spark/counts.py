@@ -53,9 +53,7 @@ class Look:
         return cls(due, done, shed, metrics)
 
 
-def counted(
-    before: Sequence[Look], after: Sequence[Look], *, past: Missing | None
-) -> dict[str, float]:
+def counted(before: Sequence[Look], after: Sequence[Look], *, past: Missing | None) -> dict[str, float]:
     """The work between two looks at the lanes of a bucket.
 
     `past` is what joins before these found and missed; None: nothing is missed.

@@ -74,7 +74,7 @@ class Meter:
         seconds = _BATCH_S / len(stretches)
         out = []
         for place, stretch in enumerate(stretches):
-            # All rows to come are seen to before a unit is spent, and what is then left is theirs in equal parts.
+            # All rows to come are seen to before a unit is spent; what is then left is theirs in equal parts.
             to_come = sum(entries[place:])
             bound_s = max(left_s, 1e-3 * self._bound_s())
             units = affordable_units(self._costs, rows=to_come, bound_s=bound_s) * entries[place] / to_come

@@ -1,10 +1,10 @@
 """What joins found and missed, in sums that add up over lanes, buckets and courses, and the recall from them.
 
 Each lane estimates its recall with an interval of its own. Errors of lanes that sampled are independent: the
-distances from their estimates to their bounds add up squared, each side for itself (Zou and Donner's method of
-variance estimates recovery), so that a single lane keeps its interval. A lane that no sample bounds is judged
-by its comparisons, and only what is certain bounds it: at best nothing was missed, at worst every pair that
-was given up would have been a result. Such errors have one cause and may have one sign: they add up as they are.
+distances from their estimates to their bounds add up squared, each side for itself (Zou and Donner: method
+of variance estimates recovery), so that a single lane keeps its interval. A lane that no sample bounds is
+judged by its comparisons, and only what is certain bounds it: at best nothing was missed, at worst every pair
+that was given up would have been a result. Such errors have one cause: they add up as they are.
 """
 
 from __future__ import annotations

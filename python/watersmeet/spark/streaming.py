@@ -33,9 +33,9 @@ def configure(spark: Any, *, wide_rows: bool = False) -> None:
     """Set what Spark's stateful operators need: the RocksDB state store, with changelog checkpoints.
 
     Unless rows are wide (a batch of spark.sql.execution.arrow.maxRecordsPerBatch of them would not fit into
-    memory), or the session says something of its own, batches on their way to Python are bounded by rows alone:
-    to bound them by bytes as well, Spark sums up the batch anew at every row, which takes it longer than to
-    write the row.
+    memory), or the session says something of its own, batches on their way to Python are bounded by rows
+    alone: to bound them by bytes as well, Spark sums up the batch anew at every row, which takes longer than
+    to write the row.
     """
     spark.conf.set(_PROVIDER, _ROCKSDB)
     spark.conf.set(_CHANGELOG, "true")
