@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 
 from watersmeet.spark.missing import Missing, missing
@@ -17,7 +15,7 @@ def test_nothing_given_up_is_exactly_everything() -> None:
 
 
 def test_one_lane_keeps_its_interval() -> None:
-    own = Estimate(0.5, 0.3, 0.8)
+    own = Estimate(0.5, 1 / 3, 2 / 3)  # misses 60, from 30 to 120
     made = missing(found=60, recall=own, done=1000, given_up=900).recall()
     assert (made.value, made.low, made.high) == pytest.approx((own.value, own.low, own.high))
 
@@ -37,11 +35,15 @@ def test_lane_without_results_may_have_missed_all_that_it_gave_up() -> None:
     assert made.high == 1.0
 
 
-def test_errors_of_samples_add_up_squared_and_others_as_they_are() -> None:
-    sampled = missing(found=100, recall=Estimate(0.5, 0.4, 0.625), done=1000, given_up=1000)
+def test_lane_whose_samples_missed_nothing_may_still_have_missed_a_little() -> None:
+    made = missing(found=97, recall=Estimate(1.0, 0.97, 1.0), done=900, given_up=50).recall()
+    assert (made.value, made.low, made.high) == pytest.approx((1.0, 0.97, 1.0))
+
+
+def test_errors_of_samples_average_out_and_others_do_not() -> None:
+    sampled = missing(found=100, recall=Estimate(0.5, 1 / 3, 2 / 3), done=1000, given_up=1000)
     blind = missing(found=100, recall=Estimate(1.0, 0.0, 1.0), done=1000, given_up=500)
-    twice = Missing.sum([sampled, sampled])
-    assert math.sqrt(twice.missed_over) == pytest.approx(math.sqrt(2) * 50)
-    assert math.sqrt(twice.missed_under) == pytest.approx(math.sqrt(2) * 40)
-    assert Missing.sum([blind, blind]).unsampled_over == pytest.approx(2 * 450)
-    assert Missing.sum([sampled, blind]).recall().low < Missing.sum([sampled, sampled]).recall().low
+    one, many = (Missing.sum([sampled] * count).recall() for count in (1, 16))
+    assert one.low < many.low < many.value == one.value < many.high < one.high
+    one, many = (Missing.sum([blind] * count).recall() for count in (1, 16))
+    assert (one.low, one.high) == (many.low, many.high) == (100 / 600, 1.0)

@@ -1,10 +1,9 @@
 """What joins found and missed, in sums that add up over lanes, buckets and courses, and the recall from them.
 
-Each lane estimates its recall with an interval of its own. Errors of lanes that sampled are independent: the
-distances from their estimates to their bounds add up squared, each side for itself (Zou and Donner: method
-of variance estimates recovery), so that a single lane keeps its interval. A lane that no sample bounds is
-judged by its comparisons, and only what is certain bounds it: at best nothing was missed, at worst every pair
-that was given up would have been a result. Such errors have one cause: they add up as they are.
+Each lane estimates its recall with an interval of its own, which is one of the logarithm of what it missed. Of
+lanes that sampled the variances add up. A lane that no sample bounds is judged by its comparisons, and only
+what is certain bounds it: at best nothing was missed, at worst every pair that was given up would have been a
+result. Such errors have one cause: they add up as they are.
 """
 
 from __future__ import annotations
@@ -12,22 +11,25 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass
+from typing import Final
 
 from watersmeet.vocabulary import Estimate
 
 __all__ = ["Missing", "missing"]
 
+_NORMAL_95: Final = 1.959964
+_WIDEST: Final = 3.0  # deviation of the logarithm of what a lane missed: by a factor of 400 either way
+
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Results found; estimated misses, and how far above and below the estimate they may be."""
+    """Results found, estimated misses, and how far these may be from the truth."""
 
     found: float = 0.0
     missed: float = 0.0
-    missed_over: float = 0.0  # of lanes that sampled: squared
-    missed_under: float = 0.0
-    unsampled_over: float = 0.0  # of the others
-    unsampled_under: float = 0.0
+    missed_variance: float = 0.0  # where samples tell
+    unsampled: float = 0.0  # the part of `missed` that no sample bears
+    unsampled_more: float = 0.0  # how much more than `missed` it may be for all that is known
 
     @classmethod
     def sum(cls, parts: Iterable[Missing]) -> Missing:
@@ -36,8 +38,12 @@ class Missing:
 
     def recall(self) -> Estimate:
         """The share of the full answer, with its 95 % interval."""
-        most = self.missed + math.sqrt(max(0.0, self.missed_over)) + max(0.0, self.unsampled_over)
-        least = self.missed - math.sqrt(max(0.0, self.missed_under)) - max(0.0, self.unsampled_under)
+        sampled = max(0.0, self.missed - self.unsampled)
+        reach = 0.0
+        if sampled > 0.0:
+            reach = _NORMAL_95 * math.sqrt(math.log1p(self.missed_variance / sampled**2))
+        most = sampled * math.exp(reach) + self.unsampled + self.unsampled_more
+        least = sampled * math.exp(-reach)
         return Estimate(self._share(self.missed), self._share(most), self._share(least))
 
     def _share(self, missed: float) -> float:
@@ -51,10 +57,13 @@ def missing(*, found: float, recall: Estimate, done: float, given_up: float) -> 
         return Missing(found)
     if found == 0.0 or recall.low <= 0.0:
         guess = found * given_up / max(1.0, done)
-        return Missing(found, guess, unsampled_over=max(0.0, given_up - guess), unsampled_under=guess)
+        return Missing(found, guess, unsampled=guess, unsampled_more=max(0.0, given_up - guess))
 
     def misses(share: float) -> float:
         return found * (1.0 / share - 1.0)
 
     missed, most, least = misses(recall.value), misses(recall.low), misses(recall.high)
-    return Missing(found, missed, (most - missed) ** 2, (missed - least) ** 2)
+    if missed <= 0.0:  # no sample missed anything: up to so many may have gone unseen
+        return Missing(found, unsampled_more=most)
+    spread = math.log(most / least) / (2 * _NORMAL_95) if least > 0.0 else _WIDEST
+    return Missing(found, missed, missed**2 * math.expm1(min(spread, _WIDEST) ** 2))
