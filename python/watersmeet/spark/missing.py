@@ -1,9 +1,9 @@
 """What joins found and missed, in sums that add up over lanes, buckets and courses, and the recall from them.
 
-Each lane estimates its recall with an interval of its own, which is one of the logarithm of what it missed. Of
-lanes that sampled the variances add up. A lane that no sample bounds is judged by its comparisons, and only
-what is certain bounds it: at best nothing was missed, at worst every pair that was given up would have been a
-result. Such errors have one cause: they add up as they are.
+Each lane estimates its recall with an interval of its own, which is one of the logarithm of what it missed.
+Of lanes that sampled the variances add up. A lane that no sample bounds is judged by its comparisons, and
+only what is certain bounds it: at best nothing was missed, at worst every pair that was given up would have
+been a result. Such errors have one cause: they add up as they are.
 """
 
 from __future__ import annotations
