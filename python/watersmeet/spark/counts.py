@@ -30,6 +30,7 @@ COUNTERS: Final = (
     "segments",
     "find_us",  # to find, catch up or rebuild the live join
     "join_us",  # everything else: what a bound on a micro-batch is about
+    "rows_us",  # of it, with such a bound: what the rows take, whatever is shed
 )
 # Since the query's first micro-batch, so that all samples bear the estimates; numbers with a fraction.
 _MISSING: Final = tuple(each.name for each in fields(Missing))

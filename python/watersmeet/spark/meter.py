@@ -59,6 +59,7 @@ class Meter:
         self._costs = BatchCosts(*carried.get("costs", ()))
         self._row_s = float(carried.get("row_s", 0.0))  # of a row, beside the join: its way to the log
         self._dues: list[float] = list(carried.get("dues", [1.0] * len(request.lanes)))
+        self._entries = 0
 
     def join(self, live: Live, rows: list[Arrived]) -> list[pa.Table]:
         """The results of a micro-batch, as many as the budget allows."""
@@ -71,6 +72,7 @@ class Meter:
         left_s = self._bound_s() * _AIM - self._row_s * _count(rows)
         stretches = _cut(rows, min(_STRETCHES, max(1, _count(rows) // _STRETCH_ROWS)))
         entries = [live.entries(stretch) for stretch in stretches]
+        self._entries = sum(entries)
         seconds = _BATCH_S / len(stretches)
         out = []
         for place, stretch in enumerate(stretches):
@@ -85,6 +87,10 @@ class Meter:
             done = live.units() - before
             self._costs = learn_batch(self._costs, rows=entries[place], units=done, seconds=took_s)
         return out
+
+    def rows_s(self, rows: int) -> float:
+        """What the rows of this batch took by what is known now, had every comparison been shed."""
+        return self._row_s * rows + self._costs.per_row_and_unit[0] * self._entries
 
     def note_overhead(self, rows: int, seconds: float) -> None:
         """What the batch took beside the join: believed at once if it was more, by halves if it was less."""
