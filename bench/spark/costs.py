@@ -104,7 +104,8 @@ def rebuild(spark: Any, base: Path, peer: str, *, rows: int = 100_000) -> dict[s
 def burst(spark: Any, base: Path, peer: str, *, usual: int = 20_000) -> dict[str, Any]:
     """Sets with five times the rows per micro-batch from the fifth on, with a bound and without.
 
-    A bound can only hold where the rows alone, whatever is shed, do not exceed it: `rows_s` says what they take.
+    A bound can only hold where the rows alone, whatever is shed, do not exceed it: `rows_s` says what they
+    take.
     """
     from watersmeet.spark import configure, join, metrics
 
