@@ -77,7 +77,7 @@ class Meter:
         out = []
         for place, stretch in enumerate(stretches):
             # All rows to come are seen to before a unit is spent; what is then left is theirs in equal parts.
-            to_come = sum(entries[place:])
+            to_come = max(1, sum(entries[place:]))
             bound_s = max(left_s, 1e-3 * self._bound_s())
             units = affordable_units(self._costs, rows=to_come, bound_s=bound_s) * entries[place] / to_come
             began, before = clock(), live.units()
@@ -89,7 +89,9 @@ class Meter:
         return out
 
     def rows_s(self, rows: int) -> float:
-        """What the rows of this batch took by what is known now, had every comparison been shed."""
+        """What the rows of this batch took by what is known now, whatever was shed; 0 if not measured."""
+        if isinstance(self._budget, Comparisons):
+            return 0.0
         return self._row_s * rows + self._costs.per_row_and_unit[0] * self._entries
 
     def note_overhead(self, rows: int, seconds: float) -> None:
