@@ -95,12 +95,12 @@ class Meter:
         return self._row_s * rows + self._costs.per_row_and_unit[0] * self._entries
 
     def note_overhead(self, rows: int, seconds: float) -> None:
-        """What the batch took beside the join: believed at once if it was more, by halves if it was less."""
+        """What the batch took beside the join. The first one also loads what the later ones find loaded."""
         if rows:
             row_s = max(0.0, seconds) / rows
             if self._row_s > 0.0:
                 row_s = min(row_s, _MOST_RISE * self._row_s)
-            self._row_s = max(row_s, 0.5 * (self._row_s + row_s))
+            self._row_s = 0.5 * (self._row_s + row_s)
 
     def carried(self, live: Live) -> dict[str, Any]:
         """What the next batch needs to know, on whichever worker it is."""
