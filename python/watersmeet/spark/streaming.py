@@ -35,7 +35,7 @@ def configure(spark: Any, *, wide_rows: bool = False) -> None:
     Unless rows are wide (a batch of spark.sql.execution.arrow.maxRecordsPerBatch of them would not fit into
     memory), or the session says something of its own, batches on their way to Python are bounded by rows
     alone: to bound them by bytes as well, Spark sums up the batch anew at every row, which takes longer than
-    to write the row.
+    to write the row. A bucket's part of a micro-batch must then stay below the 2 GB of an Arrow column.
     """
     spark.conf.set(_PROVIDER, _ROCKSDB)
     spark.conf.set(_CHANGELOG, "true")
