@@ -22,7 +22,7 @@ def test_one_lane_keeps_its_interval() -> None:
 
 def test_lane_that_no_sample_bounds_is_bounded_by_what_is_certain() -> None:
     made = missing(found=10, recall=Estimate(1.0, 0.0, 1.0), done=200, given_up=40).recall()
-    assert made.value == pytest.approx(10 / (10 + 10 * 40 / 200))
+    assert made.value == pytest.approx(10 / (10 + 10.5 * 40 / 201))
     assert made.low == pytest.approx(10 / (10 + 40))
     assert made.high == 1.0
 
@@ -31,6 +31,7 @@ def test_lane_without_results_may_have_missed_all_that_it_gave_up() -> None:
     silent = missing(found=0, recall=Estimate(1.0, 1.0, 1.0), done=5, given_up=30)
     busy = missing(found=10, recall=Estimate.exactly(1.0), done=100, given_up=0)
     made = Missing.sum([silent, busy]).recall()
+    assert silent.recall().value == 0.0
     assert made.low == pytest.approx(10 / 40)
     assert made.high == 1.0
 
