@@ -56,7 +56,7 @@ def missing(*, found: float, recall: Estimate, done: float, given_up: float) -> 
     if given_up == 0.0:
         return Missing(found)
     if found == 0.0 or recall.low <= 0.0:
-        guess = (found + 0.5) * given_up / (done + 1.0)  # of few comparisons without a result none is known
+        guess = (found + 0.5) * given_up / (done + 1.0)  # none found is not none there
         return Missing(found, guess, unsampled=guess, unsampled_more=max(0.0, given_up - guess))
 
     def misses(share: float) -> float:
