@@ -36,6 +36,12 @@ def test_lane_without_results_may_have_missed_all_that_it_gave_up() -> None:
     assert made.high == 1.0
 
 
+def test_interval_without_width_is_no_knowledge() -> None:
+    made = missing(found=71, recall=Estimate(0.5772, 0.5772, 0.5772), done=894, given_up=323).recall()
+    assert made.low == pytest.approx(71 / (71 + 323))
+    assert made.high == 1.0
+
+
 def test_lane_whose_samples_missed_nothing_may_still_have_missed_a_little() -> None:
     made = missing(found=97, recall=Estimate(1.0, 0.97, 1.0), done=900, given_up=50).recall()
     assert (made.value, made.low, made.high) == pytest.approx((1.0, 0.97, 1.0))

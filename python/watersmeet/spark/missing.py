@@ -18,6 +18,7 @@ from watersmeet.vocabulary import Estimate
 __all__ = ["Missing", "missing"]
 
 _NORMAL_95: Final = 1.959964
+_NARROWEST: Final = 1e-3  # interval, as a share of what was missed: a few samples that happen to be alike
 _WIDEST: Final = 3.0  # deviation of the logarithm of what a lane missed: by a factor of 400 either way
 
 
@@ -55,7 +56,7 @@ def missing(*, found: float, recall: Estimate, done: float, given_up: float) -> 
     """One lane. `given_up`: pairs that were not decided, whatever the reason; `done`: those that were."""
     if given_up == 0.0:
         return Missing(found)
-    if found == 0.0 or recall.low <= 0.0:
+    if found == 0.0 or recall.low <= 0.0 or recall.high - recall.low <= _NARROWEST * (1.0 - recall.value):
         guess = (found + 0.5) * given_up / (done + 1.0)  # none found is not none there
         return Missing(found, guess, unsampled=guess, unsampled_more=max(0.0, given_up - guess))
 
