@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from watersmeet.errors import ConfigError
 from watersmeet.plan import _check
+from watersmeet.plan._portable import Portable
 from watersmeet.plan.cells import EVEN, CellCurve
 from watersmeet.plan.tree import Node, Tree, TreeLike, parse_tree
 
@@ -61,7 +62,7 @@ class Path:
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class Plan:
+class Plan(Portable):
     """A tree of joins and its statistics, all per second.
 
     tree          nested pairs of stream names
