@@ -137,14 +137,24 @@ class Plan(Portable):
         """The same plan with other numbers of rows in some of its states."""
         return self._but(states={**self.states, **states}, freshness=self.freshness)
 
-    def _but(self, *, states: Mapping[str, float], freshness: Mapping[str, float]) -> Plan:
+    def with_whole_probes(self) -> Plan:
+        """The same plan where every probe looks at a whole state."""
+        return self._but(states=self.states, freshness=self.freshness, curves={}) if self.curves else self
+
+    def _but(
+        self,
+        *,
+        states: Mapping[str, float],
+        freshness: Mapping[str, float],
+        curves: Mapping[str, CellCurve] | None = None,
+    ) -> Plan:
         return Plan(
             self.tree,
             rates=self.rates,
             states=states,
             selectivity=self.selectivity,
             freshness=freshness,
-            curves=self.curves,
+            curves=self.curves if curves is None else curves,
             filling=self.filling,
         )
 
