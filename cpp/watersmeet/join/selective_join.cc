@@ -445,9 +445,8 @@ std::optional<Period> SelectiveJoin::end_period() {
 Period SelectiveJoin::next_period(double control_s) {
   Period done = std::move(period_);
   done.elapsed_s = control_s - done.begin_s;
-  // A period without rows teaches nothing: where they are rare it grows with the room.
   done.stretch = room_s() / config_.input_buffer_s;
-  server_.control_s = control_s + config_.control_period_s * done.stretch;
+  server_.control_s = next_control_s(control_s);
   period_ = {};
   period_.begin_s = control_s;
   for (std::size_t stream = 0; stream < kSides; ++stream) {

@@ -17,7 +17,8 @@ constexpr double kMostForSamples = 0.05;
 // work. An index looks its items up for every sample, however small, so there a sample is all of a cell.
 constexpr Seq kScannedUnitRows = 128;
 constexpr Seq kIndexedUnitRows = Seq{1} << 32;
-// Samples are fewer when the input buffer is full, but not by much: what is shed then must be known too.
+// Samples are fewer when the input buffer is full, but not by much: what is shed then must be known too, and it
+// need not be like the rest.
 constexpr double kLeastLeave = 0.25;
 
 [[nodiscard]] double whole_number(std::size_t count) { return static_cast<double>(count); }
@@ -238,7 +239,6 @@ void SelectiveJoin::join_ranges() {
 // says nothing, samples may take a small part of what the server can do between two arrivals. Whole probes
 // are held back by may_be_full() instead.
 double SelectiveJoin::sample_share(const Probe& probe, double rows, Leave leave) const {
-  if (config_.guarded && probe.used_s + lag_s_ >= room_s()) return 0;  // so nobody waits for two probes
   double share = plans_[probe.stream].sample_share;
   if (share <= 0) {
     const double affordable = kMostForSamples * config_.units_per_second * server_.gap_s;

@@ -79,27 +79,33 @@ def with_period(
     chosen = chosen * (1.0 - unasked / (others + x.size))
     odds = (1.0 - chosen) / chosen
     spread = odds / chosen
-    powers = (np.ones_like(x), x, y, x * x, x * y, y * y)
+    spread_x = spread * x
+    hits = np.flatnonzero(y)  # few: most samples miss nothing
+    y_hits, spread_y = y[hits], spread[hits] * y[hits]
+    spread_yy = spread_y * y_hits
     return RecallSums(
         results=sums.results + results,
         others=sums.others + others,
         others_known=sums.others_known + known,
-        odds=_added3(sums.odds, [_sum(odds * power) for power in powers[:3]]),
-        spread=_added6(sums.spread, [_sum(spread * power) for power in powers]),
+        odds=_added3(sums.odds, [_sum(odds), _sum(odds * x), _sum(odds[hits] * y_hits)]),
+        spread=_added6(
+            sums.spread,
+            [_sum(part) for part in (spread, spread_x, spread_y, spread_x * x, spread_y * x[hits], spread_yy)],
+        ),
         spread_squared=sums.spread_squared + _sum(spread * spread),
         samples=sums.samples + x.size,
         shed=True,
         heaviest=max(sums.heaviest, float(odds.max())),
         unasked=sums.unasked,
-        spread_fourth=sums.spread_fourth + _sum((spread * y * y) ** 2),
+        spread_fourth=sums.spread_fourth + _sum(spread_yy * spread_yy),
     )
 
 
-def missed_by_line(sums: RecallSums) -> Missed:
-    """Results, and the estimate of what the probes missed, with its variance."""
+def missed_by_line(sums: RecallSums, *, due: float = 0.0, done: float = 0.0) -> Missed:
+    """Results, and the estimate of what the probes missed, with its variance; `due` and `done` pairs."""
     if not sums.shed or sums.samples < _FEWEST_SAMPLES:
-        heaviest = float("inf") if sums.shed else 0.0
-        return Missed(sums.results, max(0.0, sums.odds[2]), shed=sums.shed, heaviest=heaviest)
+        heaviest = math.inf if sums.shed else 0.0
+        return Missed(sums.results, shed=sums.shed, heaviest=heaviest, due=due, done=done)
     one, x, y, xx, xy, yy = sums.spread
     across = one * xx - x * x
     slope = max(0.0, (one * xy - x * y) / across) if sums.samples > 2 and across > 1e-9 * one * xx else 0.0
@@ -110,13 +116,14 @@ def missed_by_line(sums: RecallSums) -> Missed:
     missed = max(0.0, line + corrected)
     worth = one * one / sums.spread_squared if sums.spread_squared > 0.0 else float(sums.samples)
     samples = max(_FEWEST_SAMPLES, round(worth))  # so many samples of equal weight
-    fitted = scatter * samples / max(1, samples - 2)  # the line follows its own samples
+    # The line follows its own samples, three of them to the point; but matches scatter at least by chance.
+    fitted = max(scatter * samples / max(1, samples - 2), y)
     if sums.spread_fourth > 0.0:
         # Most samples miss nothing; the scatter is known only as well as those tell that do.
         samples = max(_FEWEST_SAMPLES, min(samples, round(2.0 * yy * yy / sums.spread_fourth)))
     is_blind = sums.unasked > _MOST_UNASKED * (sums.others + sums.samples)
     heaviest = math.inf if is_blind else sums.heaviest
-    return Missed(sums.results, missed, max(0.0, fitted), samples, True, heaviest)
+    return Missed(sums.results, missed, fitted, samples, True, heaviest, due, done)
 
 
 def _plus(
@@ -132,8 +139,8 @@ def _plus(
 
 
 def _sum(values: npt.NDArray[np.float64]) -> float:
-    """Exact, so that it does not depend on where the array lies in memory."""
-    return math.fsum(values.tolist())
+    """One by one: numpy's own sum groups by where the array lies in memory, and an exact one takes its time."""
+    return float(np.cumsum(values)[-1]) if values.size else 0.0
 
 
 def _added3(sums: tuple[float, float, float], more: list[float]) -> tuple[float, float, float]:

@@ -268,8 +268,8 @@ class SheddingCore:
         """Of both directions together, and of each; results of the period under way count as found."""
         found = [float(np.sum(tally["matches"])) for tally in counted["tallies"]]
         parts = [
-            missed_by_line(replace(sums, results=results))
-            for sums, results in zip(self._recall, found, strict=True)
+            missed_by_line(replace(sums, results=results), due=float(way["due"]), done=float(way["done"]))
+            for sums, results, way in zip(self._recall, found, counted["directions"], strict=True)
         ]
         weighed = counted["weighed"]
         variance = counted["weighed_variance"]
