@@ -28,9 +28,10 @@ for folder in (ROOT, ROOT / "python"):
 import watersmeet as wm  # noqa: E402  the checkout has to be on the path first
 from bench.shedding.table import keys  # noqa: E402
 from watersmeet.testing import gedik_streams  # noqa: E402
-from watersmeet.testing.oracle import result_seconds  # noqa: E402
+from watersmeet.testing.oracle import best_by_lag, cell_trace, result_seconds  # noqa: E402
 
 WINDOW_S, BATCH_S = 10.0, 0.02
+POLICIES = ("random-drop", "gedik", "density", "auto")
 
 
 def news(**options: Any) -> wm.WindowJoin:
@@ -103,12 +104,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     full, step_s = keys(pairs), options.seconds / 3
     counted_s = options.seconds * 2 / 3
     most = int((result_seconds(*streams, pairs) >= counted_s).sum())
+    windows_s = (WINDOW_S, WINDOW_S)
+    trace = cell_trace(*streams, pairs=pairs, windows_s=windows_s, basic_window_s=1.0)
     results: dict[str, int] = {}
-    print("policy       results  of full  in all  recall (95 %)     max lag, at end  back after  planning")
-    for policy in ("random-drop", "gedik", "density", "content"):
+    compared: dict[str, float] = {}  # per second
+    print(
+        "policy       results  of full  in all  recall (95 %)       comparisons/s  max lag, at end"
+        "  back after  planning"
+    )
+    for policy in POLICIES:
         pairs, periods, planning, join = live(policy, streams)
         assert np.isin(keys(pairs), full).all()
         results[policy] = int((result_seconds(*streams, pairs) >= counted_s).sum())
+        compared[policy] = compared_per_s(periods, counted_s)
         lags = [(p["begin_s"] + p["elapsed_s"], p["lag_s"]) for p in periods]
         late = [lag for at, lag in lags if at >= options.seconds - 10]
         high = [at for at, lag in lags if at > step_s and lag > 1.0]
@@ -117,14 +125,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(
             f"{policy:12} {results[policy]:7d}  {results[policy] / most:7.3f}"
             f"  {pairs.num_rows / full.size:6.3f}"
-            f"  {recall.value:.3f} ({recall.low:.3f}-{recall.high:.3f})"
-            f"  {max(lag for _, lag in lags):10.2f} s {max(late, default=0.0):6.2f} s"
+            f"  {recall.value:.3f} ({recall.low:.3f}-{recall.high:.3f})  {compared[policy] / 1e6:9.0f} M"
+            f"    {max(lag for _, lag in lags):10.2f} s {max(late, default=0.0):6.2f} s"
             f"  {back_s:12.1f} s {100 * planning:12.2f} %",
             flush=True,
         )
-    for policy in ("gedik", "density", "content"):
+    for policy in POLICIES[1:]:
         print(f"{policy}: {results[policy] / max(1, results['random-drop']):.2f} times random-drop")
+    start_s, budget = int(counted_s), compared["random-drop"]
+    by_age = best_by_lag(trace, budget, start_s=start_s)
+    by_chance = most * budget * (options.seconds - start_s) / float(trace.due[start_s:].sum())
+    print(f"at most {by_age / by_chance:.2f} times by age, with as many comparisons as random-drop made")
     return 0
+
+
+def compared_per_s(periods: Sequence[Any], start_s: float) -> float:
+    """Comparisons per second from then on."""
+    late = [p for p in periods if p["begin_s"] >= start_s]
+    made = sum(float(np.sum(way["comparisons"])) for p in late for way in p["directions"])
+    return made / max(1e-9, sum(p["elapsed_s"] for p in late))
 
 
 if __name__ == "__main__":

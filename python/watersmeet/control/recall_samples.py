@@ -82,7 +82,7 @@ def with_period(
     spread_x = spread * x
     hits = np.flatnonzero(y)  # few: most samples miss nothing
     y_hits, spread_y = y[hits], spread[hits] * y[hits]
-    spread_yy = spread_y * y_hits
+    spread_xy, spread_yy = spread_y * x[hits], spread_y * y_hits
     return RecallSums(
         results=sums.results + results,
         others=sums.others + others,
@@ -90,7 +90,7 @@ def with_period(
         odds=_added3(sums.odds, [_sum(odds), _sum(odds * x), _sum(odds[hits] * y_hits)]),
         spread=_added6(
             sums.spread,
-            [_sum(part) for part in (spread, spread_x, spread_y, spread_x * x, spread_y * x[hits], spread_yy)],
+            [_sum(part) for part in (spread, spread_x, spread_y, spread_x * x, spread_xy, spread_yy)],
         ),
         spread_squared=sums.spread_squared + _sum(spread * spread),
         samples=sums.samples + x.size,
@@ -139,7 +139,7 @@ def _plus(
 
 
 def _sum(values: npt.NDArray[np.float64]) -> float:
-    """One by one: numpy's own sum groups by where the array lies in memory, and an exact one takes its time."""
+    """One after the other: numpy's own sum depends on where the array lies in memory."""
     return float(np.cumsum(values)[-1]) if values.size else 0.0
 
 

@@ -75,7 +75,7 @@ class Shed:
 
     budget         "cpu": keep up with the wall clock; comparisons(n) per second of stream; per_batch(span)
     policy         "auto", "gedik" (as published), "density", "content", or "random-drop" (the baseline)
-    adapt          for "gedik": a prefix of ("rate", "time", "direction"); "rate" alone may go without brackets
+    adapt          for "gedik": a prefix of ("rate", "time", "direction"), or just "rate"
     utility        value of a row by its type (Stream.type); None values all alike
     utility_of     how the values of its members make a result's value: their "max" or "mean"
     rate_period    how often the fraction is set anew                                  T_r, [Gedik] Alg. 1

@@ -157,6 +157,42 @@ def test_rows_that_have_yet_to_expire_cost_nothing_however_the_input_is_cut(poli
     assert len(runs[0][0]) > 1_000
 
 
+@pytest.mark.parametrize("policy", ["auto", "density", "gedik"])
+def test_answer_is_the_same_for_any_batching_where_probes_read_bitmaps(policy: str) -> None:
+    tables = gedik_streams(12, 0.7, 300.0, 12.0, cycle=8.0)
+    runs = []
+    for cuts in ([4000], [97, 300]):
+        join = wm.WindowJoin(
+            *(wm.Stream(name, window="4s") for name in ("a", "b")),
+            on=wm.overlap("items", at_least=3),
+            basic_window="1s",
+            shed=budget(20_000, policy),
+            index="inverted",
+            output="rows",
+        )
+        runs.append((fed(join, tables, cuts), join.metrics.recall, join.metrics.directions))
+    assert runs[0] == runs[1]
+    assert len(runs[0][0]) > 100
+
+
+@pytest.mark.parametrize("policy", ["gedik", "density", "content"])
+@pytest.mark.parametrize("per_second", [1.0, 20.0])
+def test_tiny_budget_does_not_claim_the_whole_answer(policy: str, per_second: float) -> None:
+    tables = gedik_streams(1, 0.7, 20.0, 30.0)
+    settings = {"adapt": "rate"} if policy == "gedik" else {}
+    join = wm.WindowJoin(
+        *(wm.Stream(name, window="10s") for name in ("a", "b")),
+        on=wm.overlap("items", at_least=2),
+        shed=wm.Shed(wm.comparisons(per_second), policy=policy, **settings),  # type: ignore[arg-type]
+        index="scan",
+        output="rows",
+    )
+    fed(join, tables, [60])
+    for recall in (join.metrics.recall, *(direction.recall for direction in join.metrics.directions)):
+        assert recall.value < 0.05
+        assert recall.low <= recall.value < recall.high
+
+
 def test_answer_is_the_same_for_any_batching_with_late_rows_and_arrivals() -> None:
     left, right, on, _ = streams_of("overlap")
     left = left.take(pa.array(np.argsort(np.arange(700) + np.random.default_rng(1).integers(0, 4, 700))))
