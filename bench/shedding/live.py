@@ -44,14 +44,18 @@ def news(**options: Any) -> wm.WindowJoin:
     )
 
 
-def comparisons_per_second() -> float:
+def comparisons_per_second(tries: int = 4) -> float:
+    """At best: a capacity that is taken too low makes less overload than was asked for."""
     left, right = gedik_streams(1, 0.8, 2000.0, 12.0)
-    join = news(index="scan")
-    join.push("a", left)
-    begin = time.perf_counter()
-    join.push("b", right)
-    took_s = time.perf_counter() - begin
-    return join.metrics.directions[1].due / took_s
+    best = 0.0
+    for _ in range(tries):
+        join = news(index="scan")
+        join.push("a", left)
+        begin = time.perf_counter()
+        join.push("b", right)
+        took_s = time.perf_counter() - begin
+        best = max(best, join.metrics.directions[1].due / took_s)
+    return best
 
 
 def live(policy: str, streams: tuple[pa.Table, pa.Table]) -> tuple[pa.Table, list[Any], float, wm.WindowJoin]:
@@ -134,7 +138,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{policy}: {results[policy] / max(1, results['random-drop']):.2f} times random-drop")
     start_s, budget = int(counted_s), compared["random-drop"]
     by_age = best_by_lag(trace, budget, start_s=start_s)
-    by_chance = most * budget * (options.seconds - start_s) / float(trace.due[start_s:].sum())
+    due = float(trace.due[start_s:].sum()) / (options.seconds - start_s)
+    by_chance = most * budget / due
+    made = f"{budget / 1e6:.0f} M of {due / 1e6:.0f} M comparisons/s"
+    print(f"random-drop made {made}: an overload of {due / budget:.1f}")
     print(f"at most {by_age / by_chance:.2f} times by age, with as many comparisons as random-drop made")
     return 0
 

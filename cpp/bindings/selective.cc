@@ -226,6 +226,12 @@ class Selective {
     return all;
   }
 
+  // What was counted since the last control time, by direction.
+  [[nodiscard]] py::tuple period() const {
+    const Period& open = join_.period();
+    return py::make_tuple(to_dict(open.directions[0]), to_dict(open.directions[1]));
+  }
+
   [[nodiscard]] py::bytes snapshot() const {
     ByteWriter writer;
     join_.save(writer);
@@ -375,6 +381,7 @@ void bind_selective(py::module_& module) {
       .def("set_lag", &Selective::set_lag, py::arg("seconds"))
       .def("first_needed", &Selective::first_needed, py::arg("stream"))
       .def("statistics", &Selective::statistics)
+      .def("period", &Selective::period)
       .def("snapshot", &Selective::snapshot)
       .def("load", &Selective::load, py::arg("body"));
 }

@@ -100,6 +100,8 @@ class SelectiveJoin {
 
   // What happened since the last look. Requires: pending candidates were accepted.
   [[nodiscard]] Period take_period();
+  // The same while it goes on.
+  [[nodiscard]] const Period& period() const { return period_; }
   // Throws ConfigError unless the plan fits the window that `stream` probes.
   void set_plan(std::size_t stream, DirectionPlan plan);
   [[nodiscard]] const DirectionPlan& plan(std::size_t stream) const { return plans_[stream]; }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -257,19 +257,24 @@ class SheddingCore:
         return self._plans
 
     def _remember(self, counted: Mapping[str, Any]) -> None:
-        """Add the period to the sums of the recall, each direction for itself."""
+        """Add the period to the sums of the recall."""
+        self._recall = self._sums_with(counted["directions"])
+
+    def _sums_with(self, directions: Sequence[Mapping[str, Any]]) -> tuple[RecallSums, RecallSums]:
+        """The sums of the recall with a period added, each direction for itself."""
         first, second = (
             _with_direction(sums, direction)
-            for sums, direction in zip(self._recall, counted["directions"], strict=True)
+            for sums, direction in zip(self._recall, directions, strict=True)
         )
-        self._recall = (first, second)
+        return first, second
 
     def _recalls(self, counted: Mapping[str, Any]) -> tuple[Estimate, Estimate, Estimate]:
-        """Of both directions together, and of each; results of the period under way count as found."""
+        """Of both directions together, and of each, the period under way included."""
         found = [float(np.sum(tally["matches"])) for tally in counted["tallies"]]
+        first, second = self._sums_with(self._native.period())
         parts = [
             missed_by_line(replace(sums, results=results), due=float(way["due"]), done=float(way["done"]))
-            for sums, results, way in zip(self._recall, found, counted["directions"], strict=True)
+            for sums, results, way in zip((first, second), found, counted["directions"], strict=True)
         ]
         weighed = counted["weighed"]
         variance = counted["weighed_variance"]
