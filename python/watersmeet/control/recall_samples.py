@@ -103,10 +103,11 @@ def with_period(
 
 def missed_by_line(sums: RecallSums, *, due: float = 0.0, done: float = 0.0) -> Missed:
     """Results, and the estimate of what the probes missed, with its variance; `due` and `done` pairs."""
-    if not sums.shed or sums.samples < _FEWEST_SAMPLES:
-        heaviest = math.inf if sums.shed else 0.0
-        return Missed(sums.results, shed=sums.shed, heaviest=heaviest, due=due, done=done)
     one, x, y, xx, xy, yy = sums.spread
+    is_shed = sums.shed and sums.others > 0.0  # samples of all that was left out leave nothing out
+    if not is_shed or sums.samples < _FEWEST_SAMPLES or one <= 0.0:
+        heaviest = math.inf if is_shed else 0.0
+        return Missed(sums.results, shed=is_shed, heaviest=heaviest, due=due, done=done)
     across = one * xx - x * x
     slope = max(0.0, (one * xy - x * y) / across) if sums.samples > 2 and across > 1e-9 * one * xx else 0.0
     height = (y - slope * x) / one

@@ -108,6 +108,21 @@ def test_a_handful_of_samples_has_an_interval_that_covers_the_truth(share: float
     assert known > 200
 
 
+def test_samples_of_everything_left_out_miss_nothing() -> None:
+    everything: dict[str, list[float]] = {
+        "sampled_known": [5.0, 1.0, 2.0],
+        "sampled_missed": [1.0, 0.0, 0.0],
+        "sampled_shares": [1.0, 1.0, 1.0],
+    }
+    sums = with_period(RecallSums(), results=3.0, others=0.0, known=0.0, **everything)
+    estimate = estimate_recall([missed_by_line(sums, due=10.0, done=10.0)])
+    assert (estimate.value, estimate.low, estimate.high) == (1.0, 1.0, 1.0)
+    nothing: dict[str, list[float]] = {"sampled_known": [], "sampled_missed": [], "sampled_shares": []}
+    sums = with_period(sums, results=1.0, others=5.0, known=5.0, **nothing)
+    estimate = estimate_recall([missed_by_line(sums, due=20.0, done=10.0)])
+    assert (estimate.low, estimate.high) == (0.0, 1.0)
+
+
 def test_a_line_through_all_its_samples_is_not_taken_for_the_truth() -> None:
     sums = with_period(
         RecallSums(),

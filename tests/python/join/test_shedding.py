@@ -193,6 +193,27 @@ def test_tiny_budget_does_not_claim_the_whole_answer(policy: str, per_second: fl
         assert recall.low <= recall.value < recall.high
 
 
+@pytest.mark.parametrize(("policy", "longest_s"), [("gedik", 10.0), ("density", 10.0)])
+def test_where_rows_are_rare_a_period_is_as_long_as_the_room_and_no_longer(
+    policy: str, longest_s: float
+) -> None:
+    tables = gedik_streams(1, 0.7, 2.0, 200.0)  # 32 rows take 8 s
+    join = wm.WindowJoin(
+        *(wm.Stream(name, window="40s") for name in ("a", "b")),
+        on=wm.overlap("items", at_least=2),
+        shed=wm.Shed(wm.comparisons(60.0), policy=policy),  # type: ignore[arg-type]
+        index="scan",
+    )
+    for name, table in zip("ab", tables, strict=True):
+        join.push(name, table.slice(0, 0))
+    periods = join._engine.setup.core.history = []
+    for name, table in zip("ab", tables, strict=True):
+        join.push(name, table)
+    join.finish()
+    spans = [period["elapsed_s"] for period in periods]
+    assert 4.0 < np.median(spans) <= max(spans[2:]) <= longest_s
+
+
 def test_answer_is_the_same_for_any_batching_with_late_rows_and_arrivals() -> None:
     left, right, on, _ = streams_of("overlap")
     left = left.take(pa.array(np.argsort(np.arange(700) + np.random.default_rng(1).integers(0, 4, 700))))

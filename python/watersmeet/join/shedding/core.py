@@ -263,8 +263,7 @@ class SheddingCore:
     def _sums_with(self, directions: Sequence[Mapping[str, Any]]) -> tuple[RecallSums, RecallSums]:
         """The sums of the recall with a period added, each direction for itself."""
         first, second = (
-            _with_direction(sums, direction)
-            for sums, direction in zip(self._recall, directions, strict=True)
+            _with_direction(sums, direction) for sums, direction in zip(self._recall, directions, strict=True)
         )
         return first, second
 
