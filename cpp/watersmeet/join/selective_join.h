@@ -282,6 +282,7 @@ class SelectiveJoin {
   [[nodiscard]] double cell_cost(std::size_t other, std::size_t cell, double expected) const;
   void join_ranges();
   [[nodiscard]] double sample_share(const Probe& probe, double rows, Leave leave) const;
+  [[nodiscard]] bool has_short_samples(const Probe& probe, double rows) const;
   void sample_probe(const Probe& probe, CellRows rows, double share);
   void sample_pieces(const Probe& probe, double share);
   void find_pieces();

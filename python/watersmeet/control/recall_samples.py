@@ -25,6 +25,7 @@ __all__ = ["RecallSums", "missed_by_line", "with_period"]
 
 _FEWEST_SAMPLES: Final = 3  # below, any share of the answer is possible
 _MOST_UNASKED: Final = 0.2  # of all units: where more of them cannot be sampled, nothing bounds the recall
+_UNASKED_DOUBT: Final = 2.0  # deviations: what such units miss, over what they would miss as the others
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +123,9 @@ def missed_by_line(sums: RecallSums, *, due: float = 0.0, done: float = 0.0) -> 
     if sums.spread_fourth > 0.0:
         # Most samples miss nothing; the scatter is known only as well as those tell that do.
         samples = max(_FEWEST_SAMPLES, min(samples, round(2.0 * yy * yy / sums.spread_fourth)))
-    is_blind = sums.unasked > _MOST_UNASKED * (sums.others + sums.samples)
-    heaviest = math.inf if is_blind else sums.heaviest
+    unasked = sums.unasked / (sums.others + sums.samples)
+    fitted += (_UNASKED_DOUBT * unasked * missed) ** 2
+    heaviest = math.inf if unasked > _MOST_UNASKED else sums.heaviest
     return Missed(sums.results, missed, fitted, samples, True, heaviest, due, done)
 
 
