@@ -425,11 +425,7 @@ Period SelectiveJoin::take_period() {
   const double control_s = std::max(server_.control_s, std::floor(now_s / period_s) * period_s);
   Period done = next_period(control_s);
   const std::optional<std::size_t> waiting = first_of(true);
-  double waited_s = 0;
-  if (waiting.has_value()) {
-    waited_s = std::max(0.0, control_s - seconds_at(lanes_[*waiting]->arrivals[lanes_[*waiting]->head]));
-  }
-  done.used_s = used_s(control_s, waited_s);
+  done.used_s = used_s(control_s, waiting.has_value() ? waited(*lanes_[*waiting], control_s) : 0);
   return done;
 }
 

@@ -261,6 +261,7 @@ class SelectiveJoin {
   void enter(const Event& event);
   [[nodiscard]] double credit_s() const;
   [[nodiscard]] double room_s() const;
+  [[nodiscard]] double waited(const Lane& lane, double now_s) const;
   [[nodiscard]] double used_s(double now_s, double waited_s) const;
   [[nodiscard]] double next_control_s(double control_s) const;
   [[nodiscard]] double door_share(std::size_t stream, double used_s) const;

@@ -129,7 +129,7 @@ double SelectiveJoin::next_control_s(double control_s) const {
 void SelectiveJoin::enter(const Event& event) {
   const std::size_t stream = event.stream;
   Lane& lane = *lanes_[stream];
-  const double waited_s = lane.has_waiting() ? event.at_s - seconds_at(lane.arrivals[lane.head]) : 0;
+  const double waited_s = lane.has_waiting() ? waited(lane, event.at_s) : 0;
   // A micro-batch is its own buffer: where the guard makes probes free in time, nothing need be lost.
   const bool is_bounded = turn_ != Turn::kDrain || !config_.guarded;
   // One probe of rare rows may take longer than the buffer; a guard makes the next ones short.
@@ -151,6 +151,13 @@ void SelectiveJoin::enter(const Event& event) {
     ++totals_.dropped[stream];
   }
   lane.enter(is_kept ? 1 / (share * room) : 0);
+}
+
+// How long the row at the head of a lane has waited for the server. Against the clock nobody waits in stream
+// time: what has come is processed at once, however much of it comes at once, and the caller tells the lag.
+double SelectiveJoin::waited(const Lane& lane, double now_s) const {
+  if (std::isinf(config_.units_per_second)) return 0;
+  return std::max(0.0, now_s - seconds_at(lane.arrivals[lane.head]));
 }
 
 // Where rows are rare a second holds none, and a server that must be done with a row before the next second
@@ -238,7 +245,7 @@ void SelectiveJoin::start(const Event& event) {
   const std::size_t stream = event.stream;
   const Lane& lane = *lanes_[stream];
   const Seq from = lane.head;
-  const double waited_s = event.at_s - seconds_at(lane.arrivals[from]);
+  const double waited_s = waited(lane, event.at_s);
   const std::int64_t now = counts_rows(1 - stream) ? lane.met[from] : lane.timestamps[from];
   const std::uint8_t type = lane.kinds[from];
   const double units = probe({stream, admit(stream), type, now, used_s(event.at_s, waited_s)});
