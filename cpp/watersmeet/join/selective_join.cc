@@ -319,7 +319,7 @@ void SelectiveJoin::note_thinned(std::size_t stream, std::uint64_t rows, std::ui
   side.thinned.add(first, last, rows);
   const auto each = kept > 0 ? static_cast<double>(last_due_[stream]) / static_cast<double>(kept)
                              : static_cast<double>(sides_[1 - stream]->window.size());
-  const auto owed = static_cast<std::uint64_t>(each * static_cast<double>(rows) + 0.5);
+  const auto owed = static_cast<std::uint64_t>(std::llround(each * static_cast<double>(rows)));
   totals_.directions[stream].due += owed;
   totals_.directions[stream].lost += owed;
 }

@@ -71,7 +71,7 @@ std::uint64_t SelectiveJoin::lost_to_memory(const Probe& probe) const {
   if (range.first > range.last) return 0;
   const double absent =
       side.evicted.count(range.first, range.last) + side.thinned.count(range.first, range.last);
-  return static_cast<std::uint64_t>(absent + 0.5);
+  return static_cast<std::uint64_t>(std::llround(absent));
 }
 
 double SelectiveJoin::probe(const Probe& probe) {
