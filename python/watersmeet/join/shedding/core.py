@@ -252,7 +252,10 @@ class SheddingCore:
         newest = pc.max(batch.column(0)).cast(pa.int64()).as_py()
         return None if newest is None else newest * self._multipliers[side]
 
-    def _control(self, counted: Mapping[str, Any]) -> tuple[NativePlan, NativePlan]:
+    def _control(self, counted: Mapping[str, Any] | None) -> tuple[NativePlan, NativePlan] | float | None:
+        """Plans at a control time; between two of them, without counts, the lag by now."""
+        if counted is None:
+            return None if self.clock is None else self._pace.lag_at(self.clock())
         busy_s = backlog_s = None
         if self.clock is not None:
             self._pace = self._pace.controlled(

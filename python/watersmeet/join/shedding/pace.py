@@ -17,7 +17,7 @@ from typing import Final
 
 __all__ = ["Pace"]
 
-_REST: Final = 0.02  # of the calls before it: a shorter pause is the caller's own work
+_REST: Final = 0.2  # of the calls before it: in a shorter pause more comes to wait than it lets go
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,12 @@ class Pace:
         going_on = replace(going_on, newest_s=(known[0], known[1]))
         if now_s - self.paused_s < _REST * (self.paused_s - self.began_s):
             return going_on
-        return replace(going_on, began_s=now_s, queued_s=behind_s - known[side])
+        queued_s = behind_s - known[side]
+        return replace(going_on, began_s=now_s, queued_s=queued_s, lag_s=min(self.lag_s, queued_s))
+
+    def lag_at(self, now_s: float) -> float:
+        """The lag in the middle of a call: what it was, and what has passed since the last control time."""
+        return self.lag_s + self._since(now_s)
 
     def paused(self, now_s: float) -> Pace:
         """The call ends."""
