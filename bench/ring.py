@@ -1,18 +1,26 @@
 """Joins on several threads, measured: python bench/ring.py [--only w1,w2,images,where] [--repeats 5]
 
 Each line first checks its answer against the line it is compared with, then all lines run in turn, round
-after round, and the best of each counts. Wall clock, both cores: run it on a machine that does nothing else.
-Windows are full for most of a run: NumPy's loop slows down where its temporaries leave the cache, as they do
-with 500 images. Targets are those of the issue on expensive predicates. Writes bench/results/ring.json, the
-groups that ran.
+after round, and the best of each counts. Wall clock, both cores: run it on a machine that does nothing
+else. Windows are full for most of a run: NumPy's loop slows down where its temporaries leave the cache,
+as they do with 500 images. Targets are those of the issue on expensive predicates. Writes
+bench/results/ring.json, the groups that ran.
+
+`images` also says what the machine allows: two joins of one slice at once, on two threads that share
+nothing (both together count as one line, of twice the work), and what a join spends on images that meet
+nothing, which one thread does. `where` is timed twice: in a fresh process, where the system has to find
+memory for every temporary of NumPy's loop, and after a large array has come and gone, from when on the
+allocator keeps such memory.
 """
 
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -31,6 +39,7 @@ from bench.workloads import WORKLOADS  # noqa: E402
 
 PIXELS = 15_000
 WINDOW = 500  # images per window and side
+WARMING = 30_000_000  # below it malloc keeps what it has got, once a block of this size was freed
 NEAR = 83.5  # of random images about one pair in ten thousand: whole images are compared
 
 
@@ -40,6 +49,8 @@ class Line:
 
     name: str
     run: Callable[[], tuple[Any, int]]
+    work: int = 1  # how many times that of the group's first line
+    is_part: bool = False  # of the work of the first: another answer
     wall: float = float("inf")
     cpu: float = float("inf")
     compared: int = 0
@@ -77,12 +88,18 @@ def _images(rows: int, seed: int) -> tuple[Any, pa.Table]:
 
 
 def _ring_join(
-    tables: tuple[pa.Table, pa.Table], on: Any, *, slices: int, topology: Any, batch: int = 64
+    tables: tuple[pa.Table, pa.Table],
+    on: Any,
+    *,
+    slices: int,
+    topology: Any,
+    batch: int = 64,
+    window: str = "10s",
 ) -> Callable[[], tuple[Any, int]]:
     import watersmeet as wm
 
     def run() -> tuple[Any, int]:
-        streams = [wm.Stream(name, time="ts", window="10s") for name in "AB"]
+        streams = [wm.Stream(name, time="ts", window=window) for name in "AB"]
         join = wm.RingJoin(streams, on=on, slices=slices, topology=topology)
         found = 0
         for start in range(0, tables[0].num_rows, batch):
@@ -92,6 +109,19 @@ def _ring_join(
         return found, sum(join.metrics.comparisons)
 
     return run
+
+
+def _at_once(run: Callable[[], tuple[Any, int]], threads: int) -> Callable[[], tuple[Any, int]]:
+    """The same on several threads, each for itself."""
+
+    def run_all() -> tuple[Any, int]:
+        with ThreadPoolExecutor(threads) as pool:
+            answers = [each.result() for each in [pool.submit(run) for _ in range(threads)]]
+        if len(set(answers)) != 1:
+            raise SystemExit(f"answers differ between threads: {answers}")
+        return answers[0][0], threads * answers[0][1]
+
+    return run_all
 
 
 def _numpy_loop(pixels: tuple[Any, Any]) -> Callable[[], tuple[Any, int]]:
@@ -132,10 +162,16 @@ def _groups(rows: int, where_rows: int) -> dict[str, Callable[[], list[Line]]]:
 
     def images() -> list[Line]:
         tables = _images(rows, 1)[1], _images(rows, 2)[1]
-        return [
+        lines = [
             Line(f"images {topology} slices={n}", _ring_join(tables, near, slices=n, topology=topology))
             for topology in ("split", "ring")
             for n in (1, 2)
+        ]
+        taken_in = _ring_join(tables, near, slices=1, topology="split", window="0s")
+        return [
+            *lines,
+            Line("images two joins at once", _at_once(lines[0].run, 2), work=2),
+            Line("images taken in only", taken_in, is_part=True),
         ]
 
     def where() -> list[Line]:
@@ -151,7 +187,14 @@ def _groups(rows: int, where_rows: int) -> dict[str, Callable[[], list[Line]]]:
         "w2": lambda: [Line(f"W2 threads={n}", _window_join("W2", batch=1_024, threads=n)) for n in (1, 2)],
         "images": images,
         "where": where,
+        "where-warm": lambda: _warmed(where),
     }
+
+
+def _warmed(group: Callable[[], list[Line]]) -> list[Line]:
+    """The group, after an array has come and gone that is larger than any temporary."""
+    np.zeros(WARMING, np.uint8).fill(1)
+    return group()
 
 
 def main(
@@ -159,24 +202,31 @@ def main(
 ) -> None:
     """Run the lines, print the ratios and write them down."""
     groups = _groups(rows, where_rows)
+    if not only:  # each in a process of its own: what one leaves behind would change the next
+        for name in groups:
+            arguments = ("--only", name, "--repeats", str(repeats), "--rows", str(rows))
+            subprocess.run(
+                [sys.executable, __file__, *arguments, "--where-rows", str(where_rows)], check=True
+            )
+        return
     file = ROOT / "bench" / "results" / "ring.json"
     kept = json.loads(file.read_text()).get("groups", {}) if file.exists() else {}
-    for name in only.split(",") if only else groups:
+    for name in only.split(","):
         kept[name] = {"machine": machine.card(), "lines": _measured(groups[name](), repeats)}
         file.parent.mkdir(exist_ok=True)
         file.write_text(json.dumps({"groups": kept}, indent=1, default=str) + "\n")
 
 
 def _measured(group: list[Line], repeats: int) -> list[dict[str, Any]]:
-    answers = [line.once() for line in group]
-    if len(set(answers)) != 1:
-        raise SystemExit(f"answers differ: {dict(zip([line.name for line in group], answers, strict=True))}")
+    answers = {line.name: line.once() for line in group}
+    if len({answers[line.name] for line in group if not line.is_part}) != 1:
+        raise SystemExit(f"answers differ: {answers}")
     for _ in range(repeats):
         for line in group:
             line.once()
     for line in group:
         rate = f"{line.compared / line.cpu / 1e6:8.3f} M comparisons/CPU-s" if line.compared else ""
-        ratio = group[0].wall / line.wall
+        ratio = line.work * group[0].wall / line.wall
         print(
             f"{line.name:24} wall {line.wall:7.3f} s  cpu {line.cpu:7.3f} s  x{ratio:5.2f} {rate}", flush=True
         )

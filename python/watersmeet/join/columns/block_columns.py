@@ -1,6 +1,7 @@
 """Payload columns of any other type: Arrow blocks of consecutive rows.
 
-Small blocks are merged as they pile up, so that a gather touches few. A gather sorts the rows asked for by
+Small blocks are merged as they pile up, so that a gather touches few; not those of wide rows, which cost more
+to copy than a gather saves. A gather sorts the rows asked for by
 block, takes from each block once, and puts the values back in the order asked for. Vectors of rows one after
 the other are not copied at all; that of one row many times, as a probing row is asked for, is kept at hand.
 """
@@ -22,6 +23,8 @@ __all__ = ["BlockColumns", "taken"]
 _MOST_ROWS = 1 << 17  # of a merged block: what has left the window can then be given back in pieces
 _MOST_BYTES = 1 << 28
 _MOST_REPEATED_BYTES = 1 << 22
+_WIDE_BYTES = 1 << 19  # of a block whose rows are so wide that it stays as it is
+_WIDE_ROW_BYTES = 1 << 11
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,11 @@ class _Block:
     rows: int
     columns: tuple[pa.Array, ...]
     bytes: int
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether copying it costs more than a gather that touches one block more."""
+        return self.bytes >= max(_WIDE_BYTES, self.rows * _WIDE_ROW_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +66,11 @@ class BlockColumns:
         repeated = 0 if self._repeated is None else _bytes(self._repeated.columns)
         return sum(block.bytes for block in self._blocks) + repeated
 
+    @property
+    def starts(self) -> npt.NDArray[np.int64]:
+        """The first row of each block."""
+        return np.array([block.first for block in self._blocks], np.int64)
+
     def append(self, columns: Sequence[pa.Array], rows: int) -> None:
         """Add the next rows as a block."""
         if rows:
@@ -82,6 +95,7 @@ class BlockColumns:
         while (
             len(blocks) > 1
             and blocks[-2].rows < 2 * blocks[-1].rows
+            and not (blocks[-2].is_wide and blocks[-1].is_wide)
             and self._may_merge(blocks[-2], blocks[-1])
         ):
             before, last = blocks[-2:]
@@ -137,10 +151,13 @@ class BlockColumns:
         kept = self._repeated
         if kept is None or kept.row != row or kept.count < count:
             block = next(block for block in self._blocks if row < block.first + block.rows)
-            if block.bytes // block.rows * count > _MOST_REPEATED_BYTES:
+            most = _MOST_REPEATED_BYTES // max(1, block.bytes // block.rows)
+            if count > most:
                 return None
-            places = pa.array(np.full(count, row - block.first))
-            kept = _Repeated(row, count, tuple(column.take(places) for column in block.columns))
+            # The next stretch may be as long as those before.
+            times = count if kept is None else min(most, max(count, kept.count))
+            places = pa.array(np.full(times, row - block.first))
+            kept = _Repeated(row, times, tuple(column.take(places) for column in block.columns))
             self._repeated = kept
         return _all(shared(column, 0, count) for column in kept.columns)
 
@@ -153,8 +170,9 @@ class BlockColumns:
         one = next(block for block in blocks if low < block.first + block.rows)
         if high < one.first + one.rows:
             return [(one, rows - one.first)], None
-        firsts = np.array([block.first for block in blocks])
-        which = (np.searchsorted(firsts, rows, side="right") - 1).astype(np.int16)  # int16: a radix sort
+        firsts = self.starts
+        kind = np.int16 if len(blocks) < 1 << 15 else np.int64  # int16: a radix sort
+        which = (np.searchsorted(firsts, rows, side="right") - 1).astype(kind)
         order = np.argsort(which, kind="stable")
         ends = np.searchsorted(which[order], np.arange(len(blocks)), side="right")
         parts, begin = [], 0

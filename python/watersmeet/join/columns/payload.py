@@ -88,6 +88,11 @@ class PayloadStore:
         held = 0 if self._fixed is None else self._fixed.bytes
         return held + (0 if self._blocks is None else self._blocks.bytes)
 
+    @property
+    def block_starts(self) -> Rows:
+        """The first rows of the blocks, out of which table() gives consecutive rows without copying them."""
+        return np.empty(0, np.int64) if self._blocks is None else self._blocks.starts
+
     def trim(self) -> None:
         """Give back what is only kept to be used again."""
         if self._fixed is not None:

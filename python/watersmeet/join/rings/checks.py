@@ -104,10 +104,12 @@ class RingChecks:
     def _ask(self, check: RingCheck, rows: Sequence[Rows]) -> Truths:
         """The verdict on all candidates, in pieces that fit a cache."""
         count = len(rows[0])
+        starts = [self._stores[stream].block_starts for stream in check.streams]
+        ends = _ends_of_stretches(rows, starts)
         verdicts: list[Truths] = []
         first = 0
         while first < count:
-            last = _end_of_piece(rows, first, min(count, first + self._piece_rows(check)))
+            last = _end_of_piece(ends, first, self._piece_rows(check))
             verdicts.append(self._ask_piece(check, [part[first:last] for part in rows]))
             first = last
         return verdicts[0] if len(verdicts) == 1 else np.concatenate(verdicts)
@@ -152,15 +154,29 @@ class RingChecks:
         return False
 
 
-def _end_of_piece(rows: Sequence[Rows], first: int, last: int) -> int:
-    """Where to end a piece of [first, last): where the candidates of a probing row end, unless far before.
+def _ends_of_stretches(rows: Sequence[Rows], starts: Sequence[Rows]) -> Rows:
+    """Where candidates end that have one row of one stream and a stretch of rows of another, of one block.
 
-    Such a piece has one row of one stream and a stretch of rows of another, which need not be copied.
+    Such rows need not be copied. `starts` are the first rows of each stream's blocks.
     """
-    low = first + (last - first) // 4
-    ends = np.zeros(len(rows[0][low + 1 : last + 1]), np.bool_)
-    for part in rows:
-        steps = np.diff(part[low : last + 1])
+    ends = np.zeros(len(rows[0]) - 1, np.bool_)
+    for part, firsts in zip(rows, starts, strict=True):
+        steps = np.diff(part)
         ends |= (steps < 0) | (steps > 1)
-    found = np.flatnonzero(ends)
-    return low + 1 + int(found[-1]) if len(found) else last
+        if len(firsts) > 1:
+            ends |= np.diff(np.searchsorted(firsts, part, side="right")) != 0
+    return np.append(np.flatnonzero(ends) + 1, len(rows[0]))
+
+
+def _end_of_piece(ends: Rows, first: int, most: int) -> int:
+    """Where a piece of at most so many candidates ends: with a stretch, or evenly cut from a longer one.
+
+    Stretches that are not worth a call of their own share one.
+    """
+    last = int(ends[np.searchsorted(ends, first, side="right")])
+    if last - first > most:
+        pieces = -(-(last - first) // most)
+        return first - (first - last) // pieces
+    if last - first >= _LEAST_PIECE:
+        return last
+    return int(ends[np.searchsorted(ends, first + most, side="right") - 1])
