@@ -156,13 +156,16 @@ def _numpy_loop(pixels: tuple[Any, Any]) -> Callable[[], tuple[Any, int]]:
     return run
 
 
+def _pixels(block: pa.Table) -> Any:
+    """The images of a block as they lie there; combine_chunks() copies, also a single chunk."""
+    column = block.column("image")
+    images = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    values = np.frombuffer(images.buffers()[1], np.uint8)
+    return values[images.offset * PIXELS :][: len(images) * PIXELS].reshape(len(images), PIXELS)
+
+
 def _numpy_where(left: pa.Table, right: pa.Table) -> Any:
-    one, two = (
-        np.frombuffer(block.column("image").combine_chunks().buffers()[1], np.uint8)[
-            : block.num_rows * PIXELS
-        ].reshape(block.num_rows, PIXELS)
-        for block in (left, right)
-    )
+    one, two = _pixels(left), _pixels(right)
     difference = np.maximum(one, two) - np.minimum(one, two)
     return difference.sum(axis=1, dtype=np.uint32) <= NEAR * PIXELS
 

@@ -62,11 +62,17 @@ def slice_costs(*, repeats: int, seed: int = 0) -> dict[str, float]:
     }
 
 
+def _bytes(block: pa.Table) -> Any:
+    """The vectors of a block as they lie there: combine_chunks() copies, also a single chunk."""
+    column = block.column("v")
+    vectors = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    values = np.frombuffer(vectors.buffers()[1], np.uint8)
+    width = vectors.type.byte_width
+    return values[vectors.offset * width :][: len(vectors) * width].reshape(-1, width)
+
+
 def _near(left: pa.Table, right: pa.Table) -> Any:
-    one, two = (
-        np.frombuffer(block.column("v").combine_chunks().buffers()[1], np.uint8).reshape(block.num_rows, -1)
-        for block in (left, right)
-    )
+    one, two = _bytes(left), _bytes(right)
     difference = np.maximum(one, two) - np.minimum(one, two)
     return difference.sum(axis=1, dtype=np.uint32) <= 84 * one.shape[1]
 
