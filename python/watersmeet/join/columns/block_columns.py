@@ -8,6 +8,7 @@ the other are not copied at all; that of one row many times, as a probing row is
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +24,8 @@ __all__ = ["BlockColumns", "taken"]
 _MOST_ROWS = 1 << 17  # of a merged block: what has left the window can then be given back in pieces
 _MOST_BYTES = 1 << 28
 _MOST_REPEATED_BYTES = 1 << 22
-_WIDE_BYTES = 1 << 19  # of a block whose rows are so wide that it stays as it is
+_WIDE_BYTES = 1 << 19  # of a block whose rows are so wide that it stays as it is,
+_WIDE_ASKED_BYTES = 1 << 21  # also where functions ask for stretches of rows, which end with a block
 _WIDE_ROW_BYTES = 1 << 11
 
 
@@ -34,10 +36,9 @@ class _Block:
     columns: tuple[pa.Array, ...]
     bytes: int
 
-    @property
-    def is_wide(self) -> bool:
+    def is_wide(self, least_bytes: int) -> bool:
         """Whether copying it costs more than a gather that touches one block more."""
-        return self.bytes >= max(_WIDE_BYTES, self.rows * _WIDE_ROW_BYTES)
+        return self.bytes >= max(least_bytes, self.rows * _WIDE_ROW_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +51,13 @@ class _Repeated:
 class BlockColumns:
     """Rows of some columns, in blocks by first row."""
 
-    def __init__(self, schema: pa.Schema, first: int, *, most_bytes: int | None = None) -> None:
-        """`most_bytes`, of a block: under a memory limit, where buffers shared with others are copied too."""
+    def __init__(
+        self, schema: pa.Schema, first: int, *, most_bytes: int | None = None, asked: bool = False
+    ) -> None:
+        """`most_bytes`, of a block: under a memory limit, where buffers shared with others are copied too.
+        `asked`: functions will ask for stretches of rows.
+        """
+        self._wide_bytes = _WIDE_ASKED_BYTES if asked else _WIDE_BYTES
         self._kinds = schema.types
         self._shares = all(can_share(kind) for kind in schema.types)
         self._end = first
@@ -59,6 +65,7 @@ class BlockColumns:
         self._most_bytes = _MOST_BYTES if most_bytes is None else most_bytes
         self._is_limited = most_bytes is not None
         self._repeated: _Repeated | None = None
+        self._copied: dict[int, npt.NDArray[np.uint8]] = {}  # by column, what _repeated's were written to
 
     @property
     def bytes(self) -> int:
@@ -95,7 +102,7 @@ class BlockColumns:
         while (
             len(blocks) > 1
             and blocks[-2].rows < 2 * blocks[-1].rows
-            and not (blocks[-2].is_wide and blocks[-1].is_wide)
+            and not (blocks[-2].is_wide(self._wide_bytes) and blocks[-1].is_wide(self._wide_bytes))
             and self._may_merge(blocks[-2], blocks[-1])
         ):
             before, last = blocks[-2:]
@@ -156,10 +163,28 @@ class BlockColumns:
                 return None
             # The next stretch may be as long as those before.
             times = count if kept is None else min(most, max(count, kept.count))
-            places = pa.array(np.full(times, row - block.first))
-            kept = _Repeated(row, times, tuple(column.take(places) for column in block.columns))
+            kept = self._repeated = None  # nobody but a caller may hold what is written anew
+            columns = enumerate(block.columns)
+            at = row - block.first
+            kept = _Repeated(row, times, tuple(self._copies(n, column, at, times) for n, column in columns))
             self._repeated = kept
         return _all(shared(column, 0, count) for column in kept.columns)
+
+    def _copies(self, place: int, column: pa.Array, row: int, times: int) -> pa.Array:
+        """A row so many times, where the last were if nobody kept those: fresh memory costs more."""
+        kind = column.type
+        if not pa.types.is_fixed_size_binary(kind) or column.null_count or not kind.byte_width:
+            return column.take(pa.array(np.full(times, row)))
+        width = kind.byte_width
+        first = (column.offset + row) * width
+        value = np.frombuffer(column.buffers()[1], np.uint8, count=width, offset=first)
+        copies = self._copied.pop(place, None)
+        # Arrow's buffers, and arrays made of them, hold a reference: here are two, the name's and the call's.
+        if copies is None or len(copies) != times or sys.getrefcount(copies) > 2:
+            copies = np.empty((times, width), np.uint8)
+        copies[:] = value
+        self._copied[place] = copies
+        return pa.FixedSizeBinaryArray.from_buffers(kind, times, [None, pa.py_buffer(copies)])
 
     def _parts(
         self, rows: npt.NDArray[np.int64]

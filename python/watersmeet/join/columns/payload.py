@@ -43,9 +43,18 @@ class PayloadStore:
     """Rows [first, end) of some columns of one stream."""
 
     def __init__(
-        self, schema: pa.Schema, names: Sequence[str], *, about: str, first: int = 0, limit: int | None = None
+        self,
+        schema: pa.Schema,
+        names: Sequence[str],
+        *,
+        about: str,
+        first: int = 0,
+        limit: int | None = None,
+        asked: bool = False,
     ) -> None:
-        """`limit`: the join's memory limit, which makes pieces small enough to be given back one by one."""
+        """`limit`: the join's memory limit, which makes pieces small enough to be given back one by one.
+        `asked`: functions will ask for stretches of rows.
+        """
         self._about = about
         self._columns = [_column(schema, name) for name in names]
         fields = [schema.field(c.place).with_type(c.kept) for c in self._columns]
@@ -59,7 +68,12 @@ class PayloadStore:
             _native.PayloadColumns(widths, first=first, chunk_bytes=_chunk(limit)) if fixed else None
         )
         self._blocks = (
-            BlockColumns(pa.schema(boxed), first, most_bytes=None if limit is None else limit // _PIECES)
+            BlockColumns(
+                pa.schema(boxed),
+                first,
+                most_bytes=None if limit is None else limit // _PIECES,
+                asked=asked,
+            )
             if boxed
             else None
         )

@@ -26,7 +26,7 @@ __all__ = ["RingCheck", "RingChecks"]
 
 Truths = npt.NDArray[np.bool_]
 
-_PIECE_BYTES: Final = 1 << 20  # of one stream's block: a few of them fit the second-level cache
+_PIECE_BYTES: Final = 1 << 21  # of one stream's block: long enough that the call does not count
 _FIRST_ROW_BYTES: Final = 1 << 12
 _LEAST_PIECE: Final = 16
 
