@@ -53,14 +53,27 @@ class Line:
     is_part: bool = False  # of the work of the first: another answer
     wall: float = float("inf")
     cpu: float = float("inf")
+    delayed: float = (
+        0.0  # of the best wall clock time: how long the caller's thread was ready and had no core
+    )
     compared: int = 0
 
     def once(self) -> Any:
-        wall, cpu = time.perf_counter(), time.process_time()
+        wall, cpu, delayed = time.perf_counter(), time.process_time(), _delayed_s()
         answer, self.compared = self.run()
-        self.wall = min(self.wall, time.perf_counter() - wall)
+        wall = time.perf_counter() - wall
+        if wall < self.wall:
+            self.wall, self.delayed = wall, _delayed_s() - delayed
         self.cpu = min(self.cpu, time.process_time() - cpu)
         return answer
+
+
+def _delayed_s() -> float:
+    """How long this process's first thread has waited for a core so far, as Linux counts it."""
+    try:
+        return int(Path("/proc/self/schedstat").read_text().split()[1]) / 1e9
+    except (OSError, IndexError):
+        return 0.0
 
 
 def _window_join(workload: str, *, batch: int, threads: int) -> Callable[[], tuple[Any, int]]:
@@ -153,13 +166,16 @@ def _numpy_loop(pixels: tuple[Any, Any]) -> Callable[[], tuple[Any, int]]:
     return run
 
 
+def _pixels(block: pa.Table) -> Any:
+    """The images of a block as they lie there; combine_chunks() copies, also a single chunk."""
+    column = block.column("image")
+    images = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    values = np.frombuffer(images.buffers()[1], np.uint8)
+    return values[images.offset * PIXELS :][: len(images) * PIXELS].reshape(len(images), PIXELS)
+
+
 def _numpy_where(left: pa.Table, right: pa.Table) -> Any:
-    one, two = (
-        np.frombuffer(block.column("image").combine_chunks().buffers()[1], np.uint8)[
-            : block.num_rows * PIXELS
-        ].reshape(block.num_rows, PIXELS)
-        for block in (left, right)
-    )
+    one, two = _pixels(left), _pixels(right)
     difference = np.maximum(one, two) - np.minimum(one, two)
     return difference.sum(axis=1, dtype=np.uint32) <= NEAR * PIXELS
 
@@ -238,10 +254,21 @@ def _measured(group: list[Line], repeats: int) -> list[dict[str, Any]]:
         rate = f"{line.compared / line.cpu / 1e6:8.3f} M comparisons/CPU-s" if line.compared else ""
         ratio = line.work * group[0].wall / line.wall
         print(
-            f"{line.name:24} wall {line.wall:7.3f} s  cpu {line.cpu:7.3f} s  x{ratio:5.2f} {rate}", flush=True
+            f"{line.name:24} wall {line.wall:7.3f} s  cpu {line.cpu:7.3f} s  x{ratio:5.2f} {rate}"
+            + (
+                f"  DISTURBED: {line.delayed:.3f} s without a core" if line.delayed > 0.02 * line.wall else ""
+            ),
+            flush=True,
         )
     return [
-        {"name": line.name, "wall": line.wall, "cpu": line.cpu, "compared": line.compared} for line in group
+        {
+            "name": line.name,
+            "wall": line.wall,
+            "cpu": line.cpu,
+            "delayed": line.delayed,
+            "compared": line.compared,
+        }
+        for line in group
     ]
 
 

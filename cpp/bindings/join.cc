@@ -244,6 +244,7 @@ class Join {
   [[nodiscard]] std::uint64_t comparisons() const {
     return join_.direction(0).work.comparisons + join_.direction(1).work.comparisons;
   }
+  [[nodiscard]] std::uint64_t results() const { return join_.results(); }
 
   [[nodiscard]] std::size_t bytes() const { return join_.bytes(); }
   [[nodiscard]] std::size_t waiting_bytes() const { return join_.waiting_bytes(); }
@@ -453,6 +454,7 @@ void bind_join(py::module_& module) {
            py::arg("kept"), py::arg("first"), py::arg("last"))
       .def("trim", &Join::trim)
       .def_property_readonly("comparisons", &Join::comparisons)
+      .def_property_readonly("results", &Join::results)
       .def_property_readonly("memory_bytes", &Join::bytes)
       .def_property_readonly("waiting_bytes", &Join::waiting_bytes)
       .def("measure_ages", &Join::measure_ages)

@@ -43,9 +43,18 @@ class PayloadStore:
     """Rows [first, end) of some columns of one stream."""
 
     def __init__(
-        self, schema: pa.Schema, names: Sequence[str], *, about: str, first: int = 0, limit: int | None = None
+        self,
+        schema: pa.Schema,
+        names: Sequence[str],
+        *,
+        about: str,
+        first: int = 0,
+        limit: int | None = None,
+        asked: bool = False,
     ) -> None:
-        """`limit`: the join's memory limit, which makes pieces small enough to be given back one by one."""
+        """`limit`: the join's memory limit, which makes pieces small enough to be given back one by one.
+        `asked`: functions will ask for stretches of rows.
+        """
         self._about = about
         self._columns = [_column(schema, name) for name in names]
         self._given = len(schema)  # columns of a batch
@@ -60,7 +69,12 @@ class PayloadStore:
             _native.PayloadColumns(widths, first=first, chunk_bytes=_chunk(limit)) if fixed else None
         )
         self._blocks = (
-            BlockColumns(pa.schema(boxed), first, most_bytes=None if limit is None else limit // _PIECES)
+            BlockColumns(
+                pa.schema(boxed),
+                first,
+                most_bytes=None if limit is None else limit // _PIECES,
+                asked=asked,
+            )
             if boxed
             else None
         )
@@ -89,6 +103,11 @@ class PayloadStore:
         """Memory held for these rows."""
         held = 0 if self._fixed is None else self._fixed.bytes
         return held + (0 if self._blocks is None else self._blocks.bytes)
+
+    @property
+    def block_starts(self) -> Rows:
+        """The first rows of the blocks, out of which table() gives consecutive rows without copying them."""
+        return np.empty(0, np.int64) if self._blocks is None else self._blocks.starts
 
     def trim(self) -> None:
         """Give back what is only kept to be used again."""

@@ -95,7 +95,7 @@ class Engine:
         """The same, giving the rows of the results alone."""
         self._refuse_if_finished("push", side)
         batch = as_batch(source, about="batch")
-        schema, is_due = self.setup.schemas[side], self.advisor.is_due(batch.num_rows, self.setup.core)
+        schema, is_due = self.setup.schemas[side], self.advisor.is_due(side, batch.num_rows, self.setup.core)
         if schema is not None:
             if is_due and self.setup.is_decided:
                 self._look_at_indexes()
@@ -409,7 +409,7 @@ class Engine:
         assert schema is not None  # both streams are known
         assert intake is not None
         batch = schema.aligned(batch)
-        if self.advisor.is_due(batch.num_rows, setup.core):
+        if self.advisor.is_due(side, batch.num_rows, setup.core):
             self._look_at_indexes()
         return batch if intake.is_whole else intake.core_batch(batch)
 
@@ -471,6 +471,7 @@ class Engine:
         metrics = self.metrics()
         # Two indexes stand beside each other while one is built.
         if self.memory is not None and 2 * metrics.memory_bytes > self.memory.limit:
+            self.advisor.postpone()
             return
         self.advisor.consider(self.setup.core, metrics, elapsed_s=self.streams_s(metrics))
 
