@@ -9,5 +9,6 @@ ENGINE = loop_engine(
     __file__,
     Variant("64k batch", {"batch": 65_536}),
     Variant("8k batch", {"batch": 8_192}),
+    Variant("1k batch", {"batch": 1_024}),
     Variant("64k batch, fresh memory", {"batch": 65_536, "kind": "fresh"}),
 )
