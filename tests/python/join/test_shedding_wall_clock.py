@@ -124,15 +124,16 @@ def test_fast_machine_sheds_nothing_however_long_the_batches(policy: str, rows: 
     assert join.metrics.recall.is_exact
 
 
-@pytest.mark.parametrize("rows", [20, 100, 250])
-def test_slow_machine_sheds_whatever_the_batches_and_drops_no_row(rows: int) -> None:
+# A fifth can be decided; of batches longer than the input buffer, less: the buffer fills while one is joined.
+@pytest.mark.parametrize(("rows", "least"), [(20, 0.15), (100, 0.1), (250, 0.05)])
+def test_slow_machine_sheds_whatever_the_batches_and_drops_no_row(rows: int, least: float) -> None:
     due_per_s = 2 * RATE * RATE * WINDOW_S
     clock = ManualClock()
     join = _fed_in_batches(clock, rows=rows, policy="density", is_live=True, pair_s=5.0 / due_per_s)
     assert [stream.dropped_rows for stream in join.metrics.streams] == [0, 0]
     assert clock.now < SECONDS + 2.0 + rows / RATE
     done, due = (sum(getattr(way, name) for way in join.metrics.directions) for name in ("done", "due"))
-    assert 0.1 < done / due < 0.35
+    assert least < done / due < 0.35
     assert join.metrics.recall.value == pytest.approx(done / due, abs=0.001)
 
 
