@@ -26,7 +26,7 @@ void hop_between_threads(benchmark::State& state) {
           sum += message.cycle;
           ++taken;
         } else {
-          link.wait([] { return false; });
+          link.wait(kPatience, [] { return false; });
         }
       }
     });

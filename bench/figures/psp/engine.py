@@ -1,17 +1,20 @@
-"""The engine against the simulator: what a row takes on rings of one and two slices.
+"""The engine against the simulator: throughput and response time on rings of one slice, two, and too many.
 
     python bench/figures/psp/engine.py [--rows 300] [--repeats 3] [--save]
 
-Unit costs are measured first, by the part of wm.cost.calibrate() that is about slices: each is a difference
-of two small runs, none of which has the windows, streams or selectivities of the runs that are predicted.
-Then images of 15,000 bytes are joined, two and three ways, and simulated with those costs. Exit code 1 when
-simulator and engine differ by more than 15 % anywhere, or two slices are not faster than one. --save keeps
-the costs for the figures, in costs.json.
+Unit costs are measured first, by the part of wm.cost.calibrate() that is about slices: each is a
+difference of two small runs, none of which has the windows, streams or selectivities of the runs that are
+predicted. Then images of 15,000 bytes are joined, two and three ways, and simulated with those costs: in
+batches of 64 rows for throughput, a row per call for the response time. More slices than cores share the
+cores, so the number that is predicted to be the fastest is the number of cores. Exit code 1 when
+simulator and engine differ by more than 15 % with as many slices or with one, or response times do not
+fall up to the predicted number. --save keeps the costs for the figures, in costs.json.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from dataclasses import dataclass, replace
@@ -30,7 +33,8 @@ from bench import machine  # noqa: E402
 from bench.figures.psp.settings import COSTS  # noqa: E402
 
 PIXEL_BYTES = 15_000
-INTERLEAVE = 16
+INTERLEAVE = 64
+BATCH = 64
 AGREE = 0.15
 
 
@@ -46,46 +50,87 @@ class Setting:
 SETTINGS = (Setting(2, 300, 0.02), Setting(2, 500, 0.02), Setting(3, 200, 0.01), Setting(3, 300, 0.02))
 
 
-def main(rows: int = 300, repeats: int = 3, save: bool = False) -> None:
+def main(rows: int = 320, calls: int = 80, repeats: int = 3, save: bool = False) -> None:
     """Measure, simulate, compare."""
-    from watersmeet.cost import Calibration
     from watersmeet.join.calibration.slices import slice_costs
-    from watersmeet.ring import RingLoad, UnitCosts
-    from watersmeet.ring.simulation import simulate_ring
 
     measured = slice_costs(repeats=repeats)
-    print("  ".join(f"{name} {value:.4g} ns" for name, value in measured.items()), flush=True)
-    costs = UnitCosts.measured(Calibration((), {}, {}, measured), vector_bytes=PIXEL_BYTES)
+    print("  ".join(f"{name} {value:.4g}" for name, value in measured.items()), flush=True)
     if save:
         COSTS.write_text(
             json.dumps({"machine": machine.card(), "slices": measured}, indent=1, default=str) + "\n"
         )
-    fine = True
-    for setting in SETTINGS:
-        bound, kept = _bound(setting.selectivity)
-        load = RingLoad.of(
-            (50.0,) * setting.streams, setting.window / 50.0, selectivity=kept, row_bytes=PIXEL_BYTES
-        )
-        took = {}
-        for slices in (1, 2):
-            best = min(_row_s(setting, bound, slices, rows) for _ in range(repeats))
-            # One slice sends to itself, which is no hop.
-            unit = costs if slices > 1 else replace(costs, hop_s=0.0, send_s=0.0)
-            simulated = simulate_ring(
-                load, unit, slices, interleave=INTERLEAVE, cycles=40 * setting.streams, seed=1
-            ).cycle_s
-            took[slices] = best
-            off = simulated / best - 1
-            fine = fine and abs(off) <= AGREE
-            print(
-                f"{setting.streams}-way, {setting.window} rows, S={kept:.3f}, {slices} slices: "
-                f"engine {best * 1e6:8.1f} us per row, simulator {simulated * 1e6:8.1f}, off by {off:+.1%}",
-                flush=True,
-            )
-        print(f"    two slices: {took[1] / took[2]:.2f} x one")
-        fine = fine and took[2] < took[1]
-    if not fine:
+    cores = len(os.sched_getaffinity(0))
+    compared = [
+        _compared(setting, measured, what, batch=batch, rows=count, repeats=repeats, cores=cores)
+        for setting in SETTINGS
+        for what, batch, count in (("throughput", BATCH, rows), ("response", 1, calls))
+    ]
+    if not all(compared):
         raise SystemExit(1)
+
+
+def _compared(
+    setting: Setting,
+    measured: dict[str, float],
+    what: str,
+    *,
+    batch: int,
+    rows: int,
+    repeats: int,
+    cores: int,
+) -> bool:
+    """Whether the simulator is near enough, and more slices are faster as far as it says."""
+    bound, kept = _bound(setting.selectivity)
+    took = {}
+    fine = True
+    for slices in (1, cores, cores + 1):
+        took[slices] = min(_row_s(setting, bound, slices, rows, batch=batch) for _ in range(repeats))
+        about = f"{setting.streams}-way, {setting.window} rows, S={kept:.3f}, {slices} slices, {what}"
+        engine_us = took[slices] * 1e6
+        if slices > cores:
+            print(f"{about}: engine {engine_us:8.1f} us per row, more slices than cores", flush=True)
+            continue
+        simulated = _simulated_s(setting, kept, measured, slices, batch=batch)
+        off = simulated / took[slices] - 1
+        fine = fine and abs(off) <= AGREE
+        print(
+            f"{about}: engine {engine_us:8.1f} us per row, simulator {simulated * 1e6:8.1f},"
+            f" off by {off:+.1%}",
+            flush=True,
+        )
+    print(f"    {cores} slices: {took[1] / took[cores]:.2f} x one", flush=True)
+    return fine and took[cores] < took[1]
+
+
+def _simulated_s(
+    setting: Setting, kept: float, measured: dict[str, float], slices: int, *, batch: int
+) -> float:
+    from watersmeet.cost import Calibration
+    from watersmeet.ring import RingLoad, UnitCosts
+    from watersmeet.ring.simulation import simulate_ring
+
+    costs = UnitCosts.measured(
+        Calibration((), {}, {}, measured),
+        vector_bytes=PIXEL_BYTES,
+        streams=setting.streams,
+        crowded=slices > 1,
+    )
+    if slices == 1:  # it sends to itself, which is no hop
+        costs = replace(costs, hop_s=0.0, send_s=0.0)
+    load = RingLoad.of(
+        (50.0,) * setting.streams, setting.window / 50.0, selectivity=kept, row_bytes=PIXEL_BYTES
+    )
+    cycles = max(BATCH, batch) * setting.streams
+    return simulate_ring(
+        load,
+        costs,
+        slices,
+        interleave=INTERLEAVE,
+        batch=batch * setting.streams if batch > 1 else 1,
+        cycles=cycles,
+        seed=1,
+    ).cycle_s
 
 
 def _images(rows: int, seed: int) -> Any:
@@ -100,7 +145,8 @@ def _bound(selectivity: float) -> tuple[float, float]:
     return bound, float((means <= bound).mean())
 
 
-def _row_s(setting: Setting, bound: float, slices: int, rows: int) -> float:
+def _row_s(setting: Setting, bound: float, slices: int, rows: int, *, batch: int) -> float:
+    """What a row takes, in batches of so many of each stream in turn."""
     import watersmeet as wm
 
     names = "ABC"[: setting.streams]
@@ -122,16 +168,16 @@ def _row_s(setting: Setting, bound: float, slices: int, rows: int) -> float:
         orderings={"A": ("B", "C"), "B": ("A", "C"), "C": ("B", "A")} if setting.streams == 3 else None,
     )
     with join:
-        _push(join, names, tables, 0, setting.window)
+        _push(join, names, tables, 0, setting.window, BATCH)
         began = time.perf_counter()
-        _push(join, names, tables, setting.window, count)
+        _push(join, names, tables, setting.window, count, batch)
         return (time.perf_counter() - began) / (rows * setting.streams)
 
 
-def _push(join: Any, names: str, tables: list[pa.Table], first: int, last: int) -> None:
-    for start in range(first, last, 64):
+def _push(join: Any, names: str, tables: list[pa.Table], first: int, last: int, batch: int) -> None:
+    for start in range(first, last, batch):
         for name, table in zip(names, tables, strict=True):
-            join.push(name, table.slice(start, min(64, last - start)))
+            join.push(name, table.slice(start, min(batch, last - start)))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
 #include "watersmeet/base/hash.h"
 #include "watersmeet/slice/boundaries.h"
 #include "watersmeet/slice/failure.h"
+#include "watersmeet/slice/regularly.h"
 #include "watersmeet/slice/runner.h"
 #include "watersmeet/slice/spsc_queue.h"
 #include "watersmeet/slice/worker_pool.h"
@@ -14,7 +15,8 @@ namespace watersmeet {
 namespace {
 
 // Messages handled before candidates are settled: more make larger blocks, fewer let the next slice start
-// earlier.
+// earlier. Half of the cycles in flight at most, so that the head has some to go on with while the others are on
+// their way.
 constexpr std::size_t kBurst = 64;
 
 // Numbers for tests: a splitmix sequence.
@@ -60,7 +62,7 @@ class RingRunner final : public Runner {
     if (config_.schedule_seed.has_value()) {
       run_in_drawn_order();
     } else if (nodes_.size() == 1) {
-      work(0);
+      work(0, poll);
     } else {
       run_on_threads(poll);
     }
@@ -76,6 +78,10 @@ class RingRunner final : public Runner {
     for (SliceNode& node : nodes_)
       results.insert(results.end(), node.results().begin(), node.results().end());
     sort_results(results, from, run.streams());
+  }
+
+  void rouse() override {
+    if (pool_ != nullptr) pool_->rouse();
   }
 
   void resize(std::size_t slices, Relocation relocation) override {
@@ -219,7 +225,7 @@ class RingRunner final : public Runner {
 
   void run_on_threads(const std::function<void()>& poll) {
     if (pool_ == nullptr) pool_ = std::make_unique<WorkerPool>(nodes_.size());
-    pool_->run([this](std::size_t place) { work(place); },
+    pool_->run([this, &poll](std::size_t place) { work(place, place == 0 ? poll : nullptr); },
                [this, &poll] {
                  if (!poll || failure_.happened()) return;
                  try {
@@ -230,25 +236,32 @@ class RingRunner final : public Runner {
                });
   }
 
-  void work(std::size_t place) {
+  void work(std::size_t place, const std::function<void()>& poll) {
     SliceNode& node = nodes_[place];
     SpscQueue<Message>& inbox = *inboxes_[place];
     Dice dice(config_.delay_seed.value_or(0) + place);
+    const std::size_t burst = std::clamp<std::size_t>(config_.interleave / 2, 1, kBurst);
+    const auto patience = pool_ == nullptr ? std::chrono::nanoseconds(0) : pool_->patience();
     const auto over = [this] { return done_.load(std::memory_order_seq_cst) || failure_.happened(); };
     try {
+      Regularly polls(poll);
       while (!over()) {
         bool idle = true;
         Message message;
-        for (std::size_t handled = 0; handled < kBurst && !node.wants_settling() && inbox.pop(message);
+        for (std::size_t handled = 0; handled < burst && !node.wants_settling() && inbox.pop(message);
              ++handled) {
           if (config_.delay_seed.has_value()) pause(dice);
           node.handle(message);
           idle = false;
         }
-        while (place == 0 && !node.wants_settling() && node.admit()) idle = false;
+        for (std::size_t admitted = 0;
+             place == 0 && admitted < burst && !node.wants_settling() && node.admit(); ++admitted) {
+          idle = false;
+        }
         node.settle();
         if (place == 0 && node.is_done()) finish();
-        if (idle) inbox.wait(over);
+        if (idle) inbox.wait(patience, over);
+        polls.call();
       }
     } catch (...) {
       fail();

@@ -13,7 +13,7 @@
 //       slices hold is as before.
 //   (2) The rows that the slices hold are the rows in the windows: each in one slice.
 // Errors     the first exception of a check stops all slices and is thrown again by execute().
-// Threads    one caller at a time.
+// Threads    one caller at a time, whose thread is slice 0's while it waits.
 #pragma once
 
 #include <cstddef>
@@ -57,8 +57,10 @@ class Runner {
  public:
   virtual ~Runner() = default;
 
-  // Runs all cycles; `poll` is called now and then and may throw to stop. Results are appended to `results`,
-  // by cycle and rows.
+  // Rows come in a moment, and cycles with them.
+  virtual void rouse() = 0;
+  // Runs all cycles; `poll` is called now and then, on the caller's thread, and may throw to stop. Results are
+  // appended to `results`, by cycle and rows.
   virtual void execute(const Run& run, const std::function<void()>& poll, std::vector<Found>& results) = 0;
   virtual void resize(std::size_t slices, Relocation relocation) = 0;
   [[nodiscard]] virtual std::size_t slices() const = 0;

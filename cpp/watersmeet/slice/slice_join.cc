@@ -56,6 +56,7 @@ SliceJoin::SliceJoin(SliceConfig config)
 
 SliceResults SliceJoin::take(const std::vector<Batch>& batches, const std::vector<Promise>& promises,
                              const Callbacks& callbacks) {
+  if (releases(batches)) runner_->rouse();
   return change(callbacks, [&] {
     for (const Batch& batch : batches) {
       Stream& stream = streams_[batch.stream];
@@ -65,6 +66,14 @@ SliceResults SliceJoin::take(const std::vector<Batch>& batches, const std::vecto
     }
     for (const Promise& promise : promises) keep(promise);
   });
+}
+
+// Whether rows that wait, or some of these, will be processed: no stream's absence holds them back.
+bool SliceJoin::releases(const std::vector<Batch>& batches) const {
+  std::vector<bool> has_come(streams_.size());
+  for (std::size_t at = 0; at < streams_.size(); ++at) has_come[at] = streams_[at].ended || waiting(at) > 0;
+  for (const Batch& batch : batches) has_come[batch.stream] = true;
+  return std::all_of(has_come.begin(), has_come.end(), [](bool has) { return has; });
 }
 
 SliceResults SliceJoin::push(std::size_t stream, const ArrowSchema& schema, const ArrowArray& array,

@@ -114,6 +114,7 @@ class SliceJoin {
     bool ended = false;
   };
 
+  [[nodiscard]] bool releases(const std::vector<Batch>& batches) const;
   template <class Change>
   SliceResults change(const Callbacks& callbacks, Change apply);
   void process(const Callbacks& callbacks, std::vector<Found>& found, SliceResults& results);

@@ -1,12 +1,28 @@
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "watersmeet/slice/failure.h"
+#include "watersmeet/slice/regularly.h"
 #include "watersmeet/slice/runner.h"
 #include "watersmeet/slice/worker_pool.h"
 
 namespace watersmeet {
 namespace {
+
+// Where a row's cost goes by the rows that it meets, shares are cut into so many pieces, which go to whoever is
+// free: some pairs take longer than others, and so do some cores. An index is asked once per piece, and a function
+// outside the core likes long blocks, so there a share stays whole.
+constexpr std::size_t kPieces = 4;
+
+[[nodiscard]] std::size_t pieces_of(const SliceConfig& config) {
+  const bool by_pair =
+      config.checks.empty() &&
+      std::all_of(config.terms.begin(), config.terms.end(), [](const SliceTerm& each) {
+        return each.term.kind == TermKind::kDistance || each.term.kind == TermKind::kCompiled;
+      });
+  return by_pair ? kPieces : 1;
+}
 
 class SplitRunner final : public Runner {
  public:
@@ -15,8 +31,10 @@ class SplitRunner final : public Runner {
   void execute(const Run& run, const std::function<void()>& poll, std::vector<Found>& results) override {
     for (std::size_t slice = 0; slice < slices_; ++slice) probers_.of(slice).begin(run);
     found_.assign(slices_, {});
+    shares_ = slices_ == 1 ? 1 : slices_ * pieces_of(config_);
+    next_.store(0);
     if (slices_ == 1 || config_.schedule_seed.has_value()) {
-      for (std::size_t slice = 0; slice < slices_; ++slice) work(run, slice);
+      for (std::size_t slice = 0; slice < slices_; ++slice) work(run, slice, poll);
     } else {
       run_on_threads(run, poll);
     }
@@ -24,6 +42,10 @@ class SplitRunner final : public Runner {
     const std::size_t from = results.size();
     for (const auto& found : found_) results.insert(results.end(), found.begin(), found.end());
     sort_results(results, from, run.streams());
+  }
+
+  void rouse() override {
+    if (pool_ != nullptr) pool_->rouse();
   }
 
   void resize(std::size_t slices, Relocation) override {
@@ -43,7 +65,7 @@ class SplitRunner final : public Runner {
  private:
   void run_on_threads(const Run& run, const std::function<void()>& poll) {
     if (pool_ == nullptr) pool_ = std::make_unique<WorkerPool>(slices_);
-    pool_->run([this, &run](std::size_t slice) { work(run, slice); },
+    pool_->run([this, &run, &poll](std::size_t slice) { work(run, slice, slice == 0 ? poll : nullptr); },
                [this, &poll] {
                  if (!poll || failure_.happened()) return;
                  try {
@@ -54,22 +76,27 @@ class SplitRunner final : public Runner {
                });
   }
 
-  // Cycles are taken in groups, so that the requests of several are served together.
-  void work(const Run& run, std::size_t slice) {
+  // Cycles are taken in groups, so that the requests of several are served together. Which slice does which share
+  // of a group does not show: results are put in order, and counts added up.
+  void work(const Run& run, std::size_t slice, const std::function<void()>& poll) {
     try {
+      Regularly polls(poll);
       const auto cycles = static_cast<std::uint32_t>(run.cycles.size());
       const auto group = static_cast<std::uint32_t>(run.config->interleave);
-      for (std::uint32_t first = 0; first < cycles && !failure_.happened();) {
-        const std::uint32_t last = std::min(cycles - first, group) + first;
-        follow(run, slice, first, last);
-        first = last;
+      const std::size_t groups = (cycles + std::size_t{group} - 1) / group;
+      while (!failure_.happened()) {
+        const std::size_t at = next_.fetch_add(1);
+        if (at >= groups * shares_) return;
+        const auto first = static_cast<std::uint32_t>(at / shares_ * group);
+        follow(run, slice, at % shares_, first, std::min(cycles - first, group) + first);
+        polls.call();
       }
     } catch (...) {
       failure_.keep(std::current_exception());
     }
   }
 
-  void follow(const Run& run, std::size_t slice, std::uint32_t first, std::uint32_t last) {
+  void follow(const Run& run, std::size_t slice, std::size_t share, std::uint32_t first, std::uint32_t last) {
     Prober& prober = probers_.of(slice);
     std::vector<Found> partials;
     for (std::uint32_t at = first; at < last; ++at) {
@@ -85,7 +112,7 @@ class SplitRunner final : public Runner {
         const std::size_t other = run.orderings[cycle.stream][step];
         Seq first = cycle.oldest[other];
         Seq last = cycle.newest[other];
-        if (step == 0) cut(first, last, slice);
+        if (step == 0) cut(first, last, share);
         prober.ask(partial, other, first, last);
         if (prober.is_full()) prober.settle(keep);
       }
@@ -96,16 +123,18 @@ class SplitRunner final : public Runner {
   }
 
   // The first window is shared out in equal parts; what follows from a row stays with its slice.
-  void cut(Seq& first, Seq& last, std::size_t slice) const {
+  void cut(Seq& first, Seq& last, std::size_t share) const {
     const Seq size = last - first;
-    last = first + size * (slice + 1) / slices_;
-    first = first + size * slice / slices_;
+    last = first + size * (share + 1) / shares_;
+    first = first + size * share / shares_;
   }
 
   const SliceConfig& config_;
   std::size_t slices_;
   Probers probers_;
   std::vector<std::vector<Found>> found_;
+  std::size_t shares_ = 1;            // of what a row may meet
+  std::atomic<std::size_t> next_{0};  // share of a group of cycles
   std::unique_ptr<WorkerPool> pool_;
   Failure failure_;
 };

@@ -10,9 +10,14 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
+
+#include "watersmeet/base/patience.h"
 
 namespace watersmeet {
 
@@ -49,29 +54,29 @@ class SpscQueue {
   }
   [[nodiscard]] bool empty() const { return taken_ == published_.load(std::memory_order_seq_cst); }
 
-  // Consumer: sleeps until there is an item or `ready` holds; whoever makes it hold calls wake().
+  // Consumer: looks for `patience`, then sleeps, until there is an item or `ready` holds or kLongestSleep has passed.
+  // Whoever makes `ready` hold calls wake().
   template <class Ready>
-  void wait(Ready ready) {
-    for (int spin = 0; spin < kSpins; ++spin) {
-      if (!empty() || ready()) return;
-    }
-    while (empty() && !ready()) {
-      const std::uint32_t before = signal_.load(std::memory_order_seq_cst);
-      sleeping_.store(true, std::memory_order_seq_cst);
-      if (empty() && !ready()) signal_.wait(before);
-      sleeping_.store(false, std::memory_order_seq_cst);
-    }
+  void wait(std::chrono::nanoseconds patience, Ready ready) {
+    const auto over = [&] { return !empty() || ready(); };
+    if (look_for(patience, over)) return;
+    std::unique_lock lock(mutex_);
+    // Either the producer sees this, or the items that it has published are seen here.
+    sleeping_.store(true, std::memory_order_seq_cst);
+    woken_.wait_for(lock, kLongestSleep, over);
+    sleeping_.store(false, std::memory_order_seq_cst);
   }
 
   // Ends the consumer's sleep, so that it looks again.
   void wake() {
-    signal_.fetch_add(1, std::memory_order_seq_cst);
-    signal_.notify_all();
+    { const std::lock_guard lock(mutex_); }  // it is not between a look and its sleep
+    woken_.notify_all();
   }
+
+  static constexpr std::chrono::milliseconds kLongestSleep{50};
 
  private:
   static constexpr std::size_t kBlock = 128;
-  static constexpr int kSpins = 64;
 
   struct Block {
     std::array<T, kBlock> items;
@@ -105,8 +110,9 @@ class SpscQueue {
   // Shared.
   alignas(64) std::atomic<std::uint64_t> published_{0};
   std::atomic<Block*> spare_{nullptr};
-  alignas(64) std::atomic<std::uint32_t> signal_{0};
-  std::atomic<bool> sleeping_{false};
+  alignas(64) std::atomic<bool> sleeping_{false};
+  std::mutex mutex_;
+  std::condition_variable woken_;
 };
 
 }  // namespace watersmeet

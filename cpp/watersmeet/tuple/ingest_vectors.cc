@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 
+#include "watersmeet/base/clones.h"
 #include "watersmeet/base/errors.h"
 #include "watersmeet/base/exact_sum.h"
 #include "watersmeet/tuple/ingest.h"
@@ -56,6 +57,16 @@ bool write_elements(const ArrowView& items, std::int64_t first, std::int64_t row
   return finite;
 }
 
+// Of so few bytes that 32 bits hold the sum.
+constexpr std::size_t kChunk = 1024;
+WATERSMEET_CLONES std::uint32_t sum_of_squares(const std::uint8_t* data, std::size_t size) {
+  std::int32_t sum = 0;
+  for (std::size_t at = 0; at < size; ++at) {
+    sum += static_cast<std::int16_t>(data[at]) * static_cast<std::int16_t>(data[at]);
+  }
+  return static_cast<std::uint32_t>(sum);
+}
+
 template <class T>
 double exact_squares(const std::uint8_t* data, std::size_t width) {
   ExactSum sum;
@@ -72,7 +83,8 @@ double squares_of(const VectorColumn& column, const std::uint8_t* data) {
   if (column.element == Element::kReal) return exact_squares<double>(data, column.width);
   if (column.element == Element::kWord) return 0;
   std::uint64_t sum = 0;
-  for (std::size_t at = 0; at < column.width; ++at) sum += std::uint64_t{data[at]} * data[at];
+  for (std::size_t at = 0; at < column.width; at += kChunk)
+    sum += sum_of_squares(data + at, std::min(kChunk, column.width - at));
   return static_cast<double>(sum);
 }
 

@@ -97,6 +97,9 @@ class Join:
     def memory_bytes(self) -> int:
         ...
     @property
+    def results(self) -> int:
+        ...
+    @property
     def waiting_bytes(self) -> int:
         ...
 class ResultHold:

@@ -51,7 +51,7 @@ class RingMetrics(Counters):
     streams          counters of each; window_bytes are those of its payload alone
     rows_per_slice   rows of all windows that each slice holds; their sum is what the windows hold
     flows            rows that crossed each boundary of the ring when it was last cut anew at once
-    comparisons      pairs on which predicates were evaluated, per slice; from a restore() on
+    comparisons      pairs on which predicates were evaluated, by slices' threads; from a restore() on
     messages         what has gone from slice to slice; from a restore() on
     orderings        per stream, the others in the order in which its rows probe them
     held_results     found, and kept back for their order; held_bytes is what they take
@@ -112,9 +112,9 @@ class RingJoin:
     streams      from 2 to 8, each with a window
     on           {("A", "B"): predicate, ...}, all of which must hold; or one wm.where(fn) of one block per
                  stream; with two streams also a predicate alone; None: every combination in the windows
-    slices       into how many parts the windows are cut, each served by its own thread; "auto": by measured
-                 load, from one to the number of processors; on a ring also what wm.ring.slice_initially()
-                 gives, which may cut each stream's window into another number of parts
+    slices       into how many parts the windows are cut, each served by a thread, one of them the caller's;
+                 "auto": by measured load, from one to the number of processors; on a ring also what
+                 wm.ring.slice_initially() gives, which may cut each stream's window into another number
     interleave   how many rows may be on their way through the slices at once
     topology     "split": every slice is told of every new row, and has an equal share of what it may meet;
                  "ring": slices hold stretches of time, and partial results go round
@@ -142,7 +142,7 @@ class RingJoin:
         *,
         on: Mapping[tuple[str, str], Predicate] | Predicate | None = None,
         slices: int | Literal["auto"] | Slicing = 1,
-        interleave: int = 16,
+        interleave: int = 64,
         topology: Topology = "split",
         edge: Edge = "inclusive",
         orderings: Mapping[str, Sequence[str]] | None = None,

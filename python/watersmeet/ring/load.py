@@ -20,7 +20,10 @@ __all__ = ["RingLoad", "UnitCosts"]
 
 @dataclass(frozen=True, slots=True)
 class UnitCosts:
-    """Seconds per unit of work ([PSP] table 1), and what a link carries: infinite unless given."""
+    """Seconds per unit of work ([PSP] table 1), and what a link carries: infinite unless given.
+
+    The last three are not the paper's: what the threads of one machine spend on results and on calls.
+    """
 
     join_s: float  # T_j
     insert_s: float = 0.0  # T_i
@@ -28,10 +31,13 @@ class UnitCosts:
     send_s: float = 0.0  # T_s
     hop_s: float = 0.0  # T_n
     link_bytes_per_s: float = math.inf
+    emit_s: float = 0.0  # to give a result out
+    call_s: float = 0.0  # a call, with whatever rows
+    start_s: float = 0.0  # until the other slices begin with them
 
     def __post_init__(self) -> None:
         at_least(self.join_s, 0.0, argument="join_s", strictly=True)
-        for name in ("insert_s", "purge_s", "send_s", "hop_s"):
+        for name in ("insert_s", "purge_s", "send_s", "hop_s", "emit_s", "call_s", "start_s"):
             at_least(getattr(self, name), 0.0, argument=name)
         if not self.link_bytes_per_s > 0.0:
             raise ConfigError(f"link_bytes_per_s={self.link_bytes_per_s!r}: expected a number above 0")
@@ -44,20 +50,29 @@ class UnitCosts:
         vector_bytes: int,
         predicate: Literal["distance", "function"] = "distance",
         link_bytes_per_s: float = math.inf,
+        streams: int = 2,
+        crowded: bool = False,
     ) -> UnitCosts:
         """What `wm.cost.calibrate()` measured: threads of one machine that compare vectors of so many bytes,
         by wm.distance or by a function of NumPy's. Purging is counted with inserting, a row's whole life.
+        A result has a vector of each stream. `crowded`: as fast as with a thread on every core.
         """
         costs = calibration.slices
         if not costs:
             raise ConfigError("calibration: made before it measured slices; call wm.cost.calibrate() again")
         byte_ns = costs["distance_byte" if predicate == "distance" else "function_byte"]
+        if crowded:
+            byte_ns *= costs.get("crowding", 1.0)
+        result_ns = costs.get("result", 0.0) + streams * vector_bytes * costs.get("result_byte", 0.0)
         return cls(
             vector_bytes * byte_ns * 1e-9,
             insert_s=(costs["row"] + vector_bytes * costs["row_byte"]) * 1e-9,
             send_s=costs["message"] * 1e-9,
             hop_s=costs["hop"] * 1e-9,
             link_bytes_per_s=link_bytes_per_s,
+            emit_s=result_ns * 1e-9,
+            call_s=costs.get("call", 0.0) * 1e-9,
+            start_s=costs.get("start", 0.0) * 1e-9,
         )
 
     def transfer_s(self, size: float) -> float:

@@ -57,3 +57,40 @@ def test_a_row_taken_back_is_not_kept_at_hand() -> None:
     columns.truncate(10)
     columns.append(arrays(1, start=77), 1)
     assert columns.gather(np.full(3, 10), None)[0].to_pylist() == [bytes([77] * 5)] * 3
+
+
+def test_a_row_many_times_is_written_where_the_last_was_unless_somebody_kept_it() -> None:
+    columns = filled(90)
+
+    def asked(row: int) -> pa.Array:
+        return columns.gather(np.full(9, row), None)[0]
+
+    def place(array: pa.Array) -> int:
+        return int(array.buffers()[1].address)
+
+    first = place(asked(3))
+    assert place(asked(4)) == first
+    kept = asked(5)
+    assert place(kept) == first
+    view = np.frombuffer(kept.buffers()[1], np.uint8)
+    del kept  # the view keeps it
+    assert place(asked(6)) != first
+    assert view.tolist() == [5] * 45
+    part = asked(7).slice(2, 3)
+    asked(8)
+    assert part.to_pylist() == [bytes([7] * 5)] * 3
+
+
+def test_blocks_of_wide_rows_stay_as_they_are_and_small_ones_are_merged() -> None:
+    def blocks(width: int, *, asked: bool) -> int:
+        kind = pa.binary(width)
+        columns = BlockColumns(pa.schema([("v", kind)]), 0, asked=asked)
+        for _ in range(16):
+            columns.append([pa.array([bytes(width)] * 40, kind)], 40)
+            columns.settle()
+        assert columns.gather(np.arange(640)[::-1], None)[0].to_pylist() == [bytes(width)] * 640
+        return len(columns.starts)
+
+    assert blocks(100, asked=False) == 1
+    assert blocks(15_000, asked=False) == 16
+    assert 3 <= blocks(15_000, asked=True) <= 6

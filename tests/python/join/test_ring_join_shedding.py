@@ -65,7 +65,7 @@ def random_join(case: MultiCase, shed: wm.Shed, rng: np.random.Generator, *, thr
     return join
 
 
-@pytest.mark.parametrize("first", range(0, 160, 40))
+@pytest.mark.parametrize("first", range(0, 320, 40))
 def test_random_joins_shed_the_same_pairs_on_any_slices_and_batches(first: int) -> None:
     shedding = 0
     for seed in range(70_000 + first, 70_000 + first + 40):

@@ -44,6 +44,28 @@ def test_all_ways_of_sharing_the_work_find_every_result(streams: int, nodes: int
     assert simulate_aligned(load, CLUSTER, nodes, segment_s=20.0).results == pytest.approx(results)
 
 
+@pytest.mark.parametrize("streams", [2, 3])
+def test_a_caller_pays_for_rows_results_and_calls_while_slices_rest(streams: int) -> None:
+    load = load_of(streams, 0.01)
+    door = UnitCosts(1e-5, insert_s=1e-3, emit_s=2e-3, call_s=3e-3, start_s=4e-3)
+    batch, rows = 6, 24 * streams
+    door_s = 1e-3 + load.results_per_row() * 2e-3 + 3e-3 / batch
+    for nodes, start_s in ((1, 0.0), (4, 4e-3 / batch)):
+        inside = simulate_ring(load, FREE, nodes, interleave=batch, batch=batch, cycles=rows)
+        outcome = simulate_ring(load, door, nodes, interleave=batch, batch=batch, cycles=rows)
+        assert outcome.cycle_s == pytest.approx(inside.cycle_s + door_s + start_s)
+        assert outcome.results == pytest.approx(load.results_per_row())
+        assert outcome.latency_s == pytest.approx(batch * outcome.cycle_s)
+
+
+def test_rows_that_come_alone_wait_for_one_call() -> None:
+    load, door = load_of(2, 0.0), UnitCosts(1e-5, insert_s=1e-3, call_s=3e-3)
+    alone = simulate_ring(load, door, 1, interleave=8, batch=1, cycles=10)
+    assert alone.cycle_s == pytest.approx(4e-3 + load.window_rows[0] * 1e-5)
+    with pytest.raises(ConfigError, match="batch"):
+        simulate_ring(load, door, 1, batch=0)
+
+
 @pytest.mark.parametrize("nodes", [2, 4, 8])
 def test_without_costs_of_travel_a_ring_is_perfectly_parallel(nodes: int) -> None:
     load = load_of(3, 0.1)

@@ -1,12 +1,14 @@
 """Payload columns of any other type: Arrow blocks of consecutive rows.
 
-Small blocks are merged as they pile up, so that a gather touches few. A gather sorts the rows asked for by
+Small blocks are merged as they pile up, so that a gather touches few; not those of wide rows, which cost more
+to copy than a gather saves. A gather sorts the rows asked for by
 block, takes from each block once, and puts the values back in the order asked for. Vectors of rows one after
 the other are not copied at all; that of one row many times, as a probing row is asked for, is kept at hand.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +24,9 @@ __all__ = ["BlockColumns", "taken"]
 _MOST_ROWS = 1 << 17  # of a merged block: what has left the window can then be given back in pieces
 _MOST_BYTES = 1 << 28
 _MOST_REPEATED_BYTES = 1 << 22
+_WIDE_BYTES = 1 << 19  # of a block whose rows are so wide that it stays as it is,
+_WIDE_ASKED_BYTES = 1 << 21  # also where functions ask for stretches of rows, which end with a block
+_WIDE_ROW_BYTES = 1 << 11
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +35,10 @@ class _Block:
     rows: int
     columns: tuple[pa.Array, ...]
     bytes: int
+
+    def is_wide(self, least_bytes: int) -> bool:
+        """Whether copying it costs more than a gather that touches one block more."""
+        return self.bytes >= max(least_bytes, self.rows * _WIDE_ROW_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +51,13 @@ class _Repeated:
 class BlockColumns:
     """Rows of some columns, in blocks by first row."""
 
-    def __init__(self, schema: pa.Schema, first: int, *, most_bytes: int | None = None) -> None:
-        """`most_bytes`, of a block: under a memory limit, where buffers shared with others are copied too."""
+    def __init__(
+        self, schema: pa.Schema, first: int, *, most_bytes: int | None = None, asked: bool = False
+    ) -> None:
+        """`most_bytes`, of a block: under a memory limit, where buffers shared with others are copied too.
+        `asked`: functions will ask for stretches of rows.
+        """
+        self._wide_bytes = _WIDE_ASKED_BYTES if asked else _WIDE_BYTES
         self._kinds = schema.types
         self._shares = all(can_share(kind) for kind in schema.types)
         self._end = first
@@ -51,12 +65,18 @@ class BlockColumns:
         self._most_bytes = _MOST_BYTES if most_bytes is None else most_bytes
         self._is_limited = most_bytes is not None
         self._repeated: _Repeated | None = None
+        self._copied: dict[int, npt.NDArray[np.uint8]] = {}  # by column, what _repeated's were written to
 
     @property
     def bytes(self) -> int:
         """Memory held by the blocks."""
         repeated = 0 if self._repeated is None else _bytes(self._repeated.columns)
         return sum(block.bytes for block in self._blocks) + repeated
+
+    @property
+    def starts(self) -> npt.NDArray[np.int64]:
+        """The first row of each block."""
+        return np.array([block.first for block in self._blocks], np.int64)
 
     def append(self, columns: Sequence[pa.Array], rows: int) -> None:
         """Add the next rows as a block."""
@@ -82,6 +102,7 @@ class BlockColumns:
         while (
             len(blocks) > 1
             and blocks[-2].rows < 2 * blocks[-1].rows
+            and not (blocks[-2].is_wide(self._wide_bytes) and blocks[-1].is_wide(self._wide_bytes))
             and self._may_merge(blocks[-2], blocks[-1])
         ):
             before, last = blocks[-2:]
@@ -137,12 +158,33 @@ class BlockColumns:
         kept = self._repeated
         if kept is None or kept.row != row or kept.count < count:
             block = next(block for block in self._blocks if row < block.first + block.rows)
-            if block.bytes // block.rows * count > _MOST_REPEATED_BYTES:
+            most = _MOST_REPEATED_BYTES // max(1, block.bytes // block.rows)
+            if count > most:
                 return None
-            places = pa.array(np.full(count, row - block.first))
-            kept = _Repeated(row, count, tuple(column.take(places) for column in block.columns))
+            # The next stretch may be as long as those before.
+            times = count if kept is None else min(most, max(count, kept.count))
+            kept = self._repeated = None  # nobody but a caller may hold what is written anew
+            columns = enumerate(block.columns)
+            at = row - block.first
+            kept = _Repeated(row, times, tuple(self._copies(n, column, at, times) for n, column in columns))
             self._repeated = kept
         return _all(shared(column, 0, count) for column in kept.columns)
+
+    def _copies(self, place: int, column: pa.Array, row: int, times: int) -> pa.Array:
+        """A row so many times, where the last were if nobody kept those: fresh memory costs more."""
+        kind = column.type
+        if not pa.types.is_fixed_size_binary(kind) or column.null_count or not kind.byte_width:
+            return column.take(pa.array(np.full(times, row)))
+        width = kind.byte_width
+        first = (column.offset + row) * width
+        value = np.frombuffer(column.buffers()[1], np.uint8, count=width, offset=first)
+        copies = self._copied.pop(place, None)
+        # Arrow's buffers, and arrays made of them, hold a reference: here are two, the name's and the call's.
+        if copies is None or len(copies) != times or sys.getrefcount(copies) > 2:
+            copies = np.empty((times, width), np.uint8)
+        copies[:] = value
+        self._copied[place] = copies
+        return pa.FixedSizeBinaryArray.from_buffers(kind, times, [None, pa.py_buffer(copies)])
 
     def _parts(
         self, rows: npt.NDArray[np.int64]
@@ -153,8 +195,9 @@ class BlockColumns:
         one = next(block for block in blocks if low < block.first + block.rows)
         if high < one.first + one.rows:
             return [(one, rows - one.first)], None
-        firsts = np.array([block.first for block in blocks])
-        which = (np.searchsorted(firsts, rows, side="right") - 1).astype(np.int16)  # int16: a radix sort
+        firsts = self.starts
+        kind = np.int16 if len(blocks) < 1 << 15 else np.int64  # int16: a radix sort
+        which = (np.searchsorted(firsts, rows, side="right") - 1).astype(kind)
         order = np.argsort(which, kind="stable")
         ends = np.searchsorted(which[order], np.arange(len(blocks)), side="right")
         parts, begin = [], 0

@@ -26,7 +26,7 @@ __all__ = ["RingCheck", "RingChecks"]
 
 Truths = npt.NDArray[np.bool_]
 
-_PIECE_BYTES: Final = 1 << 20  # of one stream's block: a few of them fit the second-level cache
+_PIECE_BYTES: Final = 1 << 21  # of one stream's block: long enough that the call does not count
 _FIRST_ROW_BYTES: Final = 1 << 12
 _LEAST_PIECE: Final = 16
 
@@ -104,11 +104,14 @@ class RingChecks:
     def _ask(self, check: RingCheck, rows: Sequence[Rows]) -> Truths:
         """The verdict on all candidates, in pieces that fit a cache."""
         count = len(rows[0])
+        starts = [self._stores[stream].block_starts for stream in check.streams]
+        ends = _ends_of_stretches(rows, starts)
         verdicts: list[Truths] = []
         first = 0
         while first < count:
-            last = _end_of_piece(rows, first, min(count, first + self._piece_rows(check)))
-            verdicts.append(self._ask_piece(check, [part[first:last] for part in rows]))
+            last = _end_of_piece(ends, first, self._piece_rows(check))
+            piece = [part[first:last] for part in rows]
+            verdicts.append(self._ask_piece(check, piece, is_first=first == 0))
             first = last
         return verdicts[0] if len(verdicts) == 1 else np.concatenate(verdicts)
 
@@ -116,13 +119,14 @@ class RingChecks:
         widest = max(self._row_bytes.get(stream, _FIRST_ROW_BYTES) for stream in check.streams)
         return int(max(_LEAST_PIECE, _PIECE_BYTES // max(1, widest)))
 
-    def _ask_piece(self, check: RingCheck, rows: Sequence[Rows]) -> Truths:
+    def _ask_piece(self, check: RingCheck, rows: Sequence[Rows], *, is_first: bool) -> Truths:
         with self._gathering:
             blocks = [
                 self._stores[stream].table(part) for stream, part in zip(check.streams, rows, strict=True)
             ]
-        for stream, block in zip(check.streams, blocks, strict=True):
-            self._row_bytes[stream] = block.nbytes / max(1, block.num_rows)
+        if is_first:  # counting bytes takes as long as comparing some wide rows
+            for stream, block in zip(check.streams, blocks, strict=True):
+                self._row_bytes[stream] = block.nbytes / max(1, block.num_rows)
         return check.holds(*blocks)
 
     def _explained(self, check: RingCheck, rows: list[Rows], error: Exception) -> WatersmeetError:
@@ -152,15 +156,29 @@ class RingChecks:
         return False
 
 
-def _end_of_piece(rows: Sequence[Rows], first: int, last: int) -> int:
-    """Where to end a piece of [first, last): where the candidates of a probing row end, unless far before.
+def _ends_of_stretches(rows: Sequence[Rows], starts: Sequence[Rows]) -> Rows:
+    """Where candidates end that have one row of one stream and a stretch of rows of another, of one block.
 
-    Such a piece has one row of one stream and a stretch of rows of another, which need not be copied.
+    Such rows need not be copied. `starts` are the first rows of each stream's blocks.
     """
-    low = first + (last - first) // 4
-    ends = np.zeros(len(rows[0][low + 1 : last + 1]), np.bool_)
-    for part in rows:
-        steps = np.diff(part[low : last + 1])
+    ends = np.zeros(len(rows[0]) - 1, np.bool_)
+    for part, firsts in zip(rows, starts, strict=True):
+        steps = np.diff(part)
         ends |= (steps < 0) | (steps > 1)
-    found = np.flatnonzero(ends)
-    return low + 1 + int(found[-1]) if len(found) else last
+        if len(firsts) > 1:
+            ends |= np.diff(np.searchsorted(firsts, part, side="right")) != 0
+    return np.append(np.flatnonzero(ends) + 1, len(rows[0]))
+
+
+def _end_of_piece(ends: Rows, first: int, most: int) -> int:
+    """Where a piece of at most so many candidates ends: with a stretch, or evenly cut from a longer one.
+
+    Stretches that are not worth a call of their own share one.
+    """
+    last = int(ends[np.searchsorted(ends, first, side="right")])
+    if last - first > most:
+        pieces = -(-(last - first) // most)
+        return first - (first - last) // pieces
+    if last - first >= _LEAST_PIECE:
+        return last
+    return int(ends[np.searchsorted(ends, first + most, side="right") - 1])

@@ -176,10 +176,12 @@ class RingEngine(SeveralStreams):
     def _prepared(self) -> _Ready:
         schemas = [schema for schema in self.schemas if schema is not None]
         plan = make_ring_plan(self.config, schemas)
-        stores = [PayloadStore(schema.schema, schema.schema.names, about=schema.about) for schema in schemas]
-        checks = RingChecks(
-            make_checks(self.config, plan), names=self.config.names, stores=stores, asking=self.asking
-        )
+        made = make_checks(self.config, plan)
+        stores = [
+            PayloadStore(schema.schema, schema.schema.names, about=schema.about, asked=bool(made))
+            for schema in schemas
+        ]
+        checks = RingChecks(made, names=self.config.names, stores=stores, asking=self.asking)
         core = new_ring_core(self.config, plan, checks.streams, slices=self.slices, lengths=self.lengths)
         core.set_orderings([list(ordering) for ordering in self.orderings.orderings])
         core.set_synchronised(self.is_synchronised)

@@ -2,6 +2,9 @@
 
 Partial results travel in batches: those of one step that a node makes from one cycle leave in `pieces`
 parts. More pieces come closer to rows that travel alone, and take longer to simulate.
+
+Threads of one machine differ from nodes of a cluster at the door: one caller takes a batch of rows in, and
+gives all their results out, while the slices have nothing to do. `batch` simulates that.
 """
 
 from __future__ import annotations
@@ -30,18 +33,22 @@ def simulate_ring(
     interleave: int = 1,
     cycles: int = 6,
     pieces: int = 8,
+    batch: int | None = None,
     slice_rows: Sequence[Sequence[float]] | None = None,
     seed: int | None = None,
 ) -> Outcome:
     """Run rows of all streams in turn through a ring whose windows are full; rows always wait at its head.
 
     `slice_rows` gives the rows of each stream on each node (default: the windows, cut evenly). Without a
-    seed every probe keeps its mean; with one, a Poisson number.
+    seed every probe keeps its mean; with one, a Poisson number. With a batch, rows come so many per call, are
+    inserted once, and their results leave when the call returns.
     """
     whole(slices, 1, argument="slices")
     whole(interleave, 1, argument="interleave")
+    if batch is not None:
+        whole(batch, 1, argument="batch")
     rows = slice_rows or [[held / slices for held in load.window_rows]] * slices
-    ring = _Ring(load, costs, rows, interleave=interleave, pieces=pieces, seed=seed)
+    ring = _Ring(load, costs, rows, interleave=interleave, pieces=pieces, batch=batch, seed=seed)
     return ring.run(cycles)
 
 
@@ -61,10 +68,14 @@ class _Ring:
         *,
         interleave: int,
         pieces: int,
+        batch: int | None,
         seed: int | None,
     ) -> None:
         self.load, self.costs, self.rows = load, costs, rows
-        self.interleave = interleave
+        self.interleave, self.batch = interleave, batch
+        self.inside = 0  # rows of the call, or of all, that have not begun
+        self.called = 0.0
+        self.found = 0.0  # results of the call
         self.batches = Batches(pieces, seed=seed)
         self.env = simpy.Environment()
         self.nodes = [Node() for _ in rows]
@@ -79,7 +90,11 @@ class _Ring:
 
     def run(self, cycles: int) -> Outcome:
         self.waiting.extend(number % self.load.streams for number in range(cycles))
-        self._admit()
+        if self.batch is None:
+            self.inside = cycles
+            self._admit()
+        else:
+            self._call(self.batch)
         self.env.run()
         elapsed = self.env.now
         return Outcome(
@@ -93,8 +108,30 @@ class _Ring:
             messages=self.messages,
         )
 
+    def _call(self, batch: int) -> None:
+        """The caller takes rows in, and has the other slices begin."""
+        self.called, self.inside = self.env.now, min(batch, len(self.waiting))
+        each_s = self.costs.insert_s + self.costs.purge_s
+        _, ready = self.nodes[0].work(self.env.now, self.costs.call_s + self.inside * each_s)
+        if len(self.nodes) > 1:
+            ready += self.costs.start_s
+        at_time(self.env, ready, self._admit)
+
+    def _return(self, batch: int) -> None:
+        """The call ends: the caller gives its results out, and calls again."""
+        _, ready = self.nodes[0].work(self.env.now, self.found * self.costs.emit_s)
+        self.tally.emitted(self.found, ready - self.called)
+        self.found = 0.0
+
+        def next_call() -> None:
+            if self.waiting:
+                self._call(batch)
+
+        at_time(self.env, ready, next_call)
+
     def _admit(self) -> None:
-        while self.waiting and self.live < self.interleave:
+        while self.waiting and self.inside and self.live < self.interleave:
+            self.inside -= 1
             cycle = _Cycle(len(self.begins), self.waiting.popleft(), self.env.now)
             self.begins.append(self.env.now)
             self.live += 1
@@ -103,7 +140,8 @@ class _Ring:
 
     def _probe_row(self, place: int, cycle: _Cycle) -> None:
         """The row itself, with the older row that it pushes over the boundary behind it."""
-        overhead = self.costs.insert_s + self.costs.purge_s + (self.costs.send_s if place else 0.0)
+        inserted_s = self.costs.insert_s + self.costs.purge_s if self.batch is None else 0.0
+        overhead = inserted_s + (self.costs.send_s if place else 0.0)
         begin, _ = self.nodes[place].work(self.env.now, overhead)
         if place + 1 < len(self.rows):
             size = 2 * self.load.row_bytes
@@ -122,7 +160,9 @@ class _Ring:
         begin, end = self.nodes[place].work(self.env.now, compared * self.costs.join_s)
         kept = self.batches.kept(compared * self.load.selectivity[other])
         if step + 2 == self.load.streams:
-            self.tally.emitted(kept, (begin + end) / 2 - cycle.began)
+            if self.batch is None:
+                self.tally.emitted(kept, (begin + end) / 2 - cycle.began)
+            self.found += kept
             return
         expected = self.steps[cycle.own][step + 1] * self.rows[place][other] / self.totals[other]
         key = (place, cycle.number, step + 1)
@@ -155,7 +195,10 @@ class _Ring:
 
     def _finished(self) -> None:
         self.live -= 1
-        self._admit()
+        if self.batch is not None and not self.live and not self.inside:
+            self._return(self.batch)
+        else:
+            self._admit()
 
     def _send_end(self, place: int, cycle: _Cycle, number: int) -> None:
         to = (place + 1) % len(self.rows)
