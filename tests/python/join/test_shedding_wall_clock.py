@@ -145,3 +145,32 @@ def test_lag_counts_from_the_end_of_a_rest_and_from_what_was_queued_then() -> No
     assert stale.lag_s == pytest.approx(1.5 + 0.1)
     busy = stale.paused(6.0).resumed(6.001, newest_s=6.0).controlled(7.0, stream_s=5.0)
     assert busy.lag_s == pytest.approx(7.0 - 5.0 - 0.1)
+
+
+@pytest.mark.parametrize("policy", ["density", "gedik"])
+def test_caller_that_pushes_all_there_is_does_not_fall_behind(policy: str) -> None:
+    """Once calls are slow the rows of one stream come late and all at once, past every control time."""
+    clock, pair_s = ManualClock(), 5.0 / (2 * RATE * RATE * WINDOW_S)
+
+    def slow(left: pa.Table, right: pa.Table) -> Any:
+        clock.advance(left.num_rows * pair_s)
+        return np.ones(left.num_rows, bool)
+
+    streams = (wm.Stream(name, window=WINDOW_S) for name in ("a", "b"))
+    shed = wm.Shed("cpu", policy=policy)  # type: ignore[arg-type]
+    join = wm.WindowJoin(*streams, on=wm.where(slow), basic_window="1s", shed=shed, output="rows")
+    tables = gedik_streams(3, 0.6, RATE, SECONDS)
+    for name, table in zip("ab", tables, strict=True):
+        join.push(name, table.slice(0, 0))
+    join._engine.setup.core.clock = clock
+    starts, waits = [0, 0], []
+    while min(starts) < tables[0].num_rows:
+        now = clock.now
+        end = min(tables[0].num_rows, int(now * RATE))
+        for side, name in enumerate("ab"):
+            join.push(name, tables[side].slice(starts[side], end - starts[side]))
+            waits.append(clock.now - starts[side] / RATE)
+            starts[side] = end
+        clock.move_to(max(clock.now, now + 0.02))
+    assert max(waits) < 3.0
+    assert [stream.dropped_rows for stream in join.metrics.streams] == [0, 0]
