@@ -1,6 +1,7 @@
 """Is index="auto" near the best fixed choice of indexes?
 
-    python -m bench.auto [--seconds 5] [--random 20] [--only W1,W2] [--state FILE --stop-after 100]
+    python -m bench.auto [--seconds 5] [--random 20] [--first-seed 0] [--only W1,W2]
+                         [--state FILE --stop-after 100]
 
 Prefixes of W1, W1z, W2, W2b and W3, and random mixed workloads (keys and sets, rates 1:1 to 1:50, windows of
 tens to tens of thousands of rows, few and many keys). Each is joined with index="auto" and with every fixed
@@ -182,6 +183,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=5.0, help="for each workload")
     parser.add_argument("--turns", type=int, default=15, help="at most, for each workload")
     parser.add_argument("--random", type=int, default=20)
+    parser.add_argument("--first-seed", type=int, default=0, help="of the random ones")
     parser.add_argument("--only", default=",".join(SCALES))
     parser.add_argument("--state", type=Path, help="file to go on from, and to keep what was measured")
     parser.add_argument("--stop-after", type=float, default=math.inf, help="seconds, for all; with --state")
@@ -189,7 +191,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     begin = time.monotonic()
     names = [name for name in options.only.split(",") if name]
     todo: dict[str, Callable[[], Workload]] = {name: partial(named, name) for name in names}
-    todo |= {f"#{seed}": partial(drawn, seed) for seed in range(options.random)}
+    seeds = range(options.first_seed, options.first_seed + options.random)
+    todo |= {f"#{seed}": partial(drawn, seed) for seed in seeds}
     known: dict[str, Any] = {}
     if options.state is not None and options.state.exists():
         known = json.loads(options.state.read_text())

@@ -137,6 +137,16 @@ def _at_once(run: Callable[[], tuple[Any, int]], threads: int) -> Callable[[], t
     return run_all
 
 
+def _on_threads(workload: str, *, batch: int) -> list[Line]:
+    """One join on one thread and on two, and two joins of one thread at once: what the machine allows."""
+    alone = _window_join(workload, batch=batch, threads=1)
+    return [
+        Line(f"{workload} threads=1", alone),
+        Line(f"{workload} threads=2", _window_join(workload, batch=batch, threads=2)),
+        Line(f"{workload} two joins at once", _at_once(alone, 2), work=2),
+    ]
+
+
 def _numpy_loop(pixels: tuple[Any, Any]) -> Callable[[], tuple[Any, int]]:
     """What a user without an engine would write: each new image against the other window (PEERS.md W5)."""
     bound = NEAR * PIXELS
@@ -199,8 +209,8 @@ def _groups(rows: int, where_rows: int) -> dict[str, Callable[[], list[Line]]]:
         ]
 
     return {
-        "w1": lambda: [Line(f"W1 threads={n}", _window_join("W1", batch=65_536, threads=n)) for n in (1, 2)],
-        "w2": lambda: [Line(f"W2 threads={n}", _window_join("W2", batch=1_024, threads=n)) for n in (1, 2)],
+        "w1": lambda: _on_threads("W1", batch=65_536),
+        "w2": lambda: _on_threads("W2", batch=1_024),
         "images": images,
         "where": where,
         "where-warm": lambda: _warmed(where),

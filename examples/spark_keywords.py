@@ -77,9 +77,9 @@ def _show(console: Console, query: Any) -> None:
     seen = metrics(query, "stories")
     rows = seen.total["left_rows"] + seen.total["right_rows"]
     console.print(
-        f"batches {seen.batches:>3}   stories {rows:>7,}   pairs {seen.total['results']:>7,}"
-        f"   late {seen.total['late_rows']:,}   state {seen.last['state_rows']:>7,} rows,"
-        f" {seen.last['state_bytes'] / 1024:,.0f} KiB   cache hits {seen.hit_rate:.0%}"
+        f"batches {seen.batches:>3}  stories {rows:>6,}  pairs {seen.total['results']:>7,}"
+        f"  late {seen.total['late_rows']:,}  state {seen.last['state_bytes'] / 1024:>4,.0f} KiB"
+        f"  hits {seen.hit_rate:.0%}"
     )
 
 

@@ -57,6 +57,7 @@ def timed(
         "pairs": spark.read.parquet(str(base / "out")).count() if busy else 0,
         "batch_ms": [p.batchDuration for p in busy],
         "batch_rows": [p.numInputRows for p in busy],
+        "batch_phases_ms": [p.durationMs for p in busy],
         "checkpoint_bytes_per_row": round(checkpoint / max(1, sum(p.numInputRows for p in busy)), 1),
     }
     return out, query
@@ -68,12 +69,14 @@ def counters(query: Any) -> dict[str, Any]:
 
     seen = metrics(query)
     per_batch = [
-        progress.observedMetrics["watersmeet:join"]["total"]["results"]
+        progress.observedMetrics["watersmeet:join"]["total"]
         for progress in query.recentProgress
         if progress.numInputRows > 0
     ]
     return {
-        "batch_pairs": per_batch,
+        "batch_pairs": [total["results"] for total in per_batch],
+        "batch_find_ms": [total["find_us"] // 1000 for total in per_batch],  # summed over buckets
+        "batch_join_ms": [total["join_us"] // 1000 for total in per_batch],
         "state_rows": int(seen.total["state_rows"]),
         "state_bytes_per_tuple": round(seen.total["state_bytes"] / max(1, seen.total["state_rows"]), 1),
         "hit_rate": round(seen.hit_rate, 2),

@@ -71,9 +71,15 @@ def _print_burst(peers: dict[str, Any]) -> None:
     print("\nburst (target: within the bound after two): 5 x the rows from the fifth micro-batch on")
     for name, result in peers.items():
         print(f"  {name:10} join seconds {result['join_s']}\n{'':13}recall {result['recall']}")
+        if any(result["rows_s"]):
+            print(f"{'':13}rows alone, whatever is shed {result['rows_s']}")
     if len(peers) == 2:
         bounded, free = peers["2s"], peers["no bound"]
-        print(f"{'':13}true recall over all {bounded['pairs'] / free['pairs']:.3f}")
+        value, low, high = bounded["recall_so_far"]
+        print(
+            f"{'':13}recall over all: true {bounded['pairs'] / free['pairs']:.3f}, reported {value}"
+            f" ({low} to {high})"
+        )
 
 
 def _brief(result: dict[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@
 #include "join_config.h"
 #include "limit.h"
 #include "outbox.h"
+#include "payload_columns.h"
 #include "prelude.h"
 #include "two_way.h"
 #include "watersmeet/base/errors.h"
@@ -64,9 +65,52 @@ class Join {
     run<true>(
         keep, [&] { join_.begin_push(stream, given.schema(), given.array()); },
         [&] {
-          const ResultRows& results = join_.plain_results();
-          any = !results.left.empty();
-          if (any) (void)outbox.pairs(signed_rows(results.left), signed_rows(results.right));
+          any = !join_.plain_results().left.empty();
+          if (!any) return;
+          const Outbox::PairColumns columns = outbox.room_for_pairs(join_.plain_results().left.size());
+          join_.copy_plain_results(columns.left, columns.right);
+        });
+    given.empty();
+    forget(out_.left);
+    forget(out_.right);
+    return py::make_tuple(any ? py::object(py::int_(outbox.address())) : py::none(), late());
+  }
+
+  // The same with the results as a batch of all columns of both streams' payload, of which `batch_payload` are those of
+  // this batch. Its rows enter `own_payload` when their results are known, so that their values are read once for both.
+  py::tuple push_gathered(std::size_t stream, const py::object& batch, const py::object& batch_payload,
+                          PayloadColumns& own_payload, PayloadColumns& other_payload, Outbox& outbox) {
+    const Turn turn(busy_);
+    ArrowInbox& given = inboxes_[checked_stream(stream)];
+    given.take(batch);
+    const ArrowBatch columns(batch_payload);
+    Payload& own = own_payload.payload();
+    const Payload& other = other_payload.payload();
+    const std::int64_t first = own.end();
+    bool any = false;
+    run<true>(
+        py::none(), [&] { join_.begin_push(stream, given.schema(), given.array()); },
+        [&] {
+          const auto left = signed_rows(join_.plain_results().left);
+          const auto right = signed_rows(join_.plain_results().right);
+          const auto own_rows = stream == 0 ? left : right;
+          const auto other_rows = stream == 0 ? right : left;
+          any = !left.empty();
+          try {
+            if (!any) return own.append(columns.array());
+            outbox.begin(left.size(), own.columns() + other.columns());
+            if (stream == 1) other.gather(other_rows, false, outbox.out());
+            if (own_rows.front() >= first && std::ranges::is_sorted(own_rows)) {
+              own.append_and_gather(columns.array(), own_rows, outbox.out());
+            } else {  // rows that had waited
+              own.append(columns.array());
+              own.gather(own_rows, false, outbox.out());
+            }
+            if (stream == 0) other.gather(other_rows, false, outbox.out());
+          } catch (...) {
+            own.truncate(first);
+            throw;
+          }
         });
     given.empty();
     forget(out_.left);
@@ -200,6 +244,7 @@ class Join {
   [[nodiscard]] std::uint64_t comparisons() const {
     return join_.direction(0).work.comparisons + join_.direction(1).work.comparisons;
   }
+  [[nodiscard]] std::uint64_t results() const { return join_.results(); }
 
   [[nodiscard]] std::size_t bytes() const { return join_.bytes(); }
   [[nodiscard]] std::size_t waiting_bytes() const { return join_.waiting_bytes(); }
@@ -391,6 +436,8 @@ void bind_join(py::module_& module) {
       .def("push", &Join::push, py::arg("stream"), py::arg("batch"), py::arg("keep") = py::none())
       .def("push_into", &Join::push_into, py::arg("stream"), py::arg("batch"), py::arg("keep"),
            py::arg("outbox"))
+      .def("push_gathered", &Join::push_gathered, py::arg("stream"), py::arg("batch"),
+           py::arg("batch_payload"), py::arg("own_payload"), py::arg("other_payload"), py::arg("outbox"))
       .def("push_in_order", &Join::push_in_order, py::arg("stream"), py::arg("batch"), py::arg("keep"),
            py::arg("outbox"), py::kw_only(), py::arg("samples"))
       .def("refill", &Join::refill, py::arg("stream"), py::arg("batch"))
@@ -407,6 +454,7 @@ void bind_join(py::module_& module) {
            py::arg("kept"), py::arg("first"), py::arg("last"))
       .def("trim", &Join::trim)
       .def_property_readonly("comparisons", &Join::comparisons)
+      .def_property_readonly("results", &Join::results)
       .def_property_readonly("memory_bytes", &Join::bytes)
       .def_property_readonly("waiting_bytes", &Join::waiting_bytes)
       .def("measure_ages", &Join::measure_ages)

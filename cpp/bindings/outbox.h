@@ -31,6 +31,17 @@ class Outbox {
     }
   }
 
+  // Room for two columns of so many row numbers, the batch complete.
+  struct PairColumns {
+    std::byte* left;
+    std::byte* right;
+  };
+  [[nodiscard]] PairColumns room_for_pairs(std::size_t rows) {
+    begin(rows, 2);
+    std::byte* left = out_.add(rows * sizeof(std::int64_t), false).values;
+    return {left, out_.add(rows * sizeof(std::int64_t), false).values};
+  }
+
   // Two columns of row numbers, the batch complete; gives its address. Requires: as many of both.
   [[nodiscard]] std::uintptr_t pairs(std::span<const std::int64_t> left,
                                      std::span<const std::int64_t> right) {

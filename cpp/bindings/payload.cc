@@ -1,39 +1,9 @@
 // Payload and row numbers, gathered into Arrow batches that pyarrow takes over without a copy.
-#include "watersmeet/tuple/payload.h"
 #include "outbox.h"
+#include "payload_columns.h"
 #include "prelude.h"
 
 namespace watersmeet::bindings {
-namespace {
-
-class PayloadColumns {
- public:
-  PayloadColumns(std::vector<std::size_t> widths, std::int64_t first, std::size_t chunk_bytes)
-      : payload_(std::move(widths), first, chunk_bytes) {}
-
-  void append(const py::object& batch) {
-    const py::tuple capsules = batch.attr("__arrow_c_array__")();
-    const auto* array = static_cast<ArrowArray*>(PyCapsule_GetPointer(capsules[1].ptr(), "arrow_array"));
-    if (array == nullptr) throw py::error_already_set();
-    const py::gil_scoped_release release;
-    payload_.append(*array);
-  }
-  void truncate(std::int64_t end) { payload_.truncate(end); }
-  void drop_before(std::int64_t row) { payload_.drop_before(row); }
-  void trim() { payload_.trim(); }
-  [[nodiscard]] std::size_t bytes() const { return payload_.bytes(); }
-
-  void gather(const RowArray& rows, Outbox& outbox, bool may_miss) const {
-    const py::gil_scoped_release release;
-    payload_.gather(view(rows), may_miss, outbox.out());
-  }
-
- private:
-  Payload payload_;
-};
-
-}  // namespace
-
 void bind_payload(py::module_& module) {
   py::class_<Outbox>(module, "Outbox")
       .def(py::init<>())

@@ -16,9 +16,9 @@
 namespace watersmeet::bindings {
 namespace {
 
-// Candidates shown to a user's function at once; units of work after which signals are looked for.
-constexpr std::size_t kBlockCandidates = std::size_t{1} << 16;
-constexpr double kBlockUnits = 1e8;
+// Candidates shown to a user's function at once; units of work after which signals are looked for, and the clock.
+constexpr std::size_t kBlockCandidates = std::size_t{1} << 14;
+constexpr double kBlockUnits = 1e7;
 
 template <class Value>
 [[nodiscard]] py::array_t<double> numbers(const std::vector<Value>& values) {
@@ -226,6 +226,12 @@ class Selective {
     return all;
   }
 
+  // What was counted since the last control time, by direction.
+  [[nodiscard]] py::tuple period() const {
+    const Period& open = join_.period();
+    return py::make_tuple(to_dict(open.directions[0]), to_dict(open.directions[1]));
+  }
+
   [[nodiscard]] py::bytes snapshot() const {
     ByteWriter writer;
     join_.save(writer);
@@ -275,6 +281,10 @@ class Selective {
     if (stop == SelectiveJoin::Stop::kControl) {
       const py::object plans = control(to_dict(join_.take_period()));
       if (!plans.is_none()) set_plans(plans.cast<py::tuple>());
+    } else if (stop == SelectiveJoin::Stop::kPause) {
+      // Rows that come late, all at once, pass no control time: what they cost shows in the lag alone.
+      const py::object lag = control(py::none());
+      if (!lag.is_none()) join_.set_lag(lag.cast<double>());
     }
     return stop != SelectiveJoin::Stop::kDone;
   }
@@ -375,6 +385,7 @@ void bind_selective(py::module_& module) {
       .def("set_lag", &Selective::set_lag, py::arg("seconds"))
       .def("first_needed", &Selective::first_needed, py::arg("stream"))
       .def("statistics", &Selective::statistics)
+      .def("period", &Selective::period)
       .def("snapshot", &Selective::snapshot)
       .def("load", &Selective::load, py::arg("body"));
 }

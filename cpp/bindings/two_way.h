@@ -7,6 +7,7 @@
 #include <atomic>
 #include <string>
 
+#include "arrow_batch.h"
 #include "prelude.h"
 #include "watersmeet/base/errors.h"
 #include "watersmeet/join/two_way_join.h"
@@ -25,58 +26,6 @@ class Turn {
 
  private:
   std::atomic_flag& busy_;
-};
-
-// A batch as Arrow's C data interface has it, for as long as this lives.
-class ArrowBatch {
- public:
-  explicit ArrowBatch(const py::object& batch) : capsules_(batch.attr("__arrow_c_array__")()) {
-    schema_ = static_cast<ArrowSchema*>(PyCapsule_GetPointer(capsules_[0].ptr(), "arrow_schema"));
-    array_ = static_cast<ArrowArray*>(PyCapsule_GetPointer(capsules_[1].ptr(), "arrow_array"));
-    if (schema_ == nullptr || array_ == nullptr) throw py::error_already_set();
-  }
-
-  [[nodiscard]] const ArrowSchema& schema() const { return *schema_; }
-  [[nodiscard]] const ArrowArray& array() const { return *array_; }
-
- private:
-  py::tuple capsules_;
-  const ArrowSchema* schema_;
-  const ArrowArray* array_;
-};
-
-// A stream's batches, one after another, all of one schema: it is exported once, since that costs as much as the rest
-// of a small push.
-class ArrowInbox {
- public:
-  ArrowInbox() = default;
-  ArrowInbox(const ArrowInbox&) = delete;
-  ArrowInbox& operator=(const ArrowInbox&) = delete;
-  ~ArrowInbox() {
-    empty();
-    if (schema_.release != nullptr) schema_.release(&schema_);
-  }
-
-  void take(const py::object& batch) {
-    empty();
-    if (schema_.release == nullptr) batch.attr("schema").attr("_export_to_c")(address_of(schema_));
-    batch.attr("_export_to_c")(address_of(array_));
-  }
-  void empty() {
-    if (array_.release != nullptr) array_.release(&array_);
-  }
-
-  [[nodiscard]] const ArrowSchema& schema() const { return schema_; }
-  [[nodiscard]] const ArrowArray& array() const { return array_; }
-
- private:
-  template <class Structure>
-  [[nodiscard]] static std::uintptr_t address_of(Structure& structure) {
-    return reinterpret_cast<std::uintptr_t>(&structure);
-  }
-
-  ArrowSchema schema_{};
-  ArrowArray array_{};
 };
 
 [[nodiscard]] inline std::size_t checked_stream(std::size_t stream) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -68,11 +69,13 @@ class _Machine(RuleBasedStateMachine):
             for name, options in variants.items()
         }
 
-    def _push(self, side: int, gaps: list[int], values: list[Any]) -> None:
-        times = []
-        for gap in gaps:
+    def _push(self, side: int, rows: Sequence[tuple[int, Any]]) -> None:
+        """Push rows given as (units after the row before, value)."""
+        times, values = [], []
+        for gap, value in rows:
             self.clock[side] += gap
             times.append(self.clock[side])
+            values.append(value)
             self.floors[side] = self.clock[side]
         self.times[side].extend(times)
         self.values[side].extend(values)
@@ -80,7 +83,8 @@ class _Machine(RuleBasedStateMachine):
         for name, join in self.joins.items():
             self.answers[name] += _pairs(join.push(NAMES[side], batch))
 
-    def _advance(self, side: int, ahead: int) -> None:
+    @rule(side=SIDES, ahead=st.integers(0, 30))
+    def advance(self, side: int, ahead: int) -> None:
         self.clock[side] += ahead
         self.floors[side] = self.clock[side]
         for name, join in self.joins.items():
@@ -128,11 +132,7 @@ class Windows(_Machine):
 
     @rule(side=SIDES, gaps=st.lists(st.integers(0, 6), min_size=1, max_size=6))
     def push(self, side: int, gaps: list[int]) -> None:
-        self._push(side, gaps, [0] * len(gaps))
-
-    @rule(side=SIDES, ahead=st.integers(0, 30))
-    def advance(self, side: int, ahead: int) -> None:
-        self._advance(side, ahead)
+        self._push(side, [(gap, 0) for gap in gaps])
 
     @invariant()
     def windows_hold_what_may_still_be_met(self) -> None:
@@ -160,11 +160,7 @@ class HoldBuffer(_Machine):
 
     @rule(side=SIDES, rows=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2)), min_size=1, max_size=6))
     def push(self, side: int, rows: list[tuple[int, int]]) -> None:
-        self._push(side, [gap for gap, _ in rows], [value for _, value in rows])
-
-    @rule(side=SIDES, ahead=st.integers(0, 30))
-    def advance(self, side: int, ahead: int) -> None:
-        self._advance(side, ahead)
+        self._push(side, rows)
 
     @invariant()
     def results_are_those_before_the_lower_clock(self) -> None:
@@ -196,11 +192,7 @@ class KeyIndexes(_Machine):
 
     @rule(side=SIDES, rows=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3) | st.none()), max_size=6))
     def push(self, side: int, rows: list[tuple[int, int | None]]) -> None:
-        self._push(side, [gap for gap, _ in rows], [value for _, value in rows])
-
-    @rule(side=SIDES, ahead=st.integers(0, 30))
-    def advance(self, side: int, ahead: int) -> None:
-        self._advance(side, ahead)
+        self._push(side, rows)
 
 
 class SetIndexes(_Machine):
@@ -226,11 +218,7 @@ class SetIndexes(_Machine):
 
     @rule(side=SIDES, rows=st.lists(st.tuples(st.integers(0, 4), ITEMS | st.none()), max_size=6))
     def push(self, side: int, rows: list[tuple[int, Any]]) -> None:
-        self._push(side, [gap for gap, _ in rows], [value for _, value in rows])
-
-    @rule(side=SIDES, ahead=st.integers(0, 30))
-    def advance(self, side: int, ahead: int) -> None:
-        self._advance(side, ahead)
+        self._push(side, rows)
 
 
 class WeightedIndexes(_Machine):
@@ -253,11 +241,7 @@ class WeightedIndexes(_Machine):
 
     @rule(side=SIDES, rows=st.lists(st.tuples(st.integers(0, 4), WEIGHTED | st.none()), max_size=6))
     def push(self, side: int, rows: list[tuple[int, Any]]) -> None:
-        self._push(side, [gap for gap, _ in rows], [value for _, value in rows])
-
-    @rule(side=SIDES, ahead=st.integers(0, 30))
-    def advance(self, side: int, ahead: int) -> None:
-        self._advance(side, ahead)
+        self._push(side, rows)
 
 
 class Snapshots(_Machine):
@@ -280,11 +264,7 @@ class Snapshots(_Machine):
         side=SIDES, rows=st.lists(st.tuples(st.integers(0, 4), st.sampled_from(["x", "y", None])), max_size=6)
     )
     def push(self, side: int, rows: list[tuple[int, str | None]]) -> None:
-        self._push(side, [gap for gap, _ in rows], [value for _, value in rows])
-
-    @rule(side=SIDES, ahead=st.integers(0, 30))
-    def advance(self, side: int, ahead: int) -> None:
-        self._advance(side, ahead)
+        self._push(side, rows)
 
     @rule()
     def restore(self) -> None:

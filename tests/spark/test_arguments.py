@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import watersmeet as wm
-from watersmeet.spark import join
+from watersmeet.spark import configure, join
 from watersmeet.spark.labels import labels, spark_hash
 
 if TYPE_CHECKING:
@@ -59,3 +59,16 @@ def test_labels_fall_into_partitions_of_their_own(spark: SparkSession) -> None:
     frame = spark.createDataFrame([(label,) for label in labels(8, 8)], "label int")
     hashed = {row[0]: row[1] for row in frame.select("label", F.hash("label")).collect()}
     assert hashed == {label: spark_hash(label) for label in labels(8, 8)}
+
+
+def test_configure_bounds_batches_by_rows_alone_unless_the_session_or_the_rows_ask_for_more(
+    spark: SparkSession,
+) -> None:
+    key = "spark.sql.execution.arrow.maxBytesPerBatch"
+    plain, own, wide = (spark.newSession() for _ in range(3))
+    by_spark = plain.conf.get(key)
+    own.conf.set(key, "1048576")
+    configure(plain)
+    configure(own)
+    configure(wide, wide_rows=True)
+    assert [session.conf.get(key) for session in (plain, own, wide)] == [str(2**31 - 1), "1048576", by_spark]

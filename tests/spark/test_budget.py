@@ -14,7 +14,7 @@ from tests.spark.inputs import FAMILIES, SECOND, START_US, pairs, table
 
 import watersmeet as wm
 from watersmeet.spark import bucket, meter
-from watersmeet.spark.counts import recall_of
+from watersmeet.spark.counts import MEASURES, recall_of
 from watersmeet.spark.lane import LaneJoin
 
 LEFT, RIGHT = table(31, 1500, nulls=0.0), table(32, 1500, nulls=0.0)
@@ -118,15 +118,34 @@ def test_recall_estimate_holds_the_truth() -> None:
     query = run(replace(asked, shed=wm.Shed(budget=a_third)), batches=12)
     truth = pairs(query.answer()).total() / pairs(expected(LEFT, RIGHT, asked)).total()
     last = [query.reports[-1][label] for label in asked.labels]
-    found, missed, variance = (
-        sum(counts[name] for counts in last) for name in ("found", "missed", "missed_variance")
-    )
-    recall = recall_of(found=found, missed=missed, variance=variance)
+    recall = recall_of({name: sum(counts[name] for counts in last) for name in MEASURES})
     assert truth < 0.9
     assert recall.low <= truth <= recall.high
     assert abs(recall.value - truth) < 0.15
     now = sum(counts["missed_now"] for report in query.reports for counts in report.values())
-    assert now == pytest.approx(missed)
+    assert now == pytest.approx(sum(counts["missed"] for counts in last))
+
+
+@pytest.mark.parametrize(("family", "per_s"), [("overlap", 15), ("overlap", 60), ("equal", 15)])
+def test_recall_of_few_comparisons_does_not_claim_what_no_sample_shows(family: str, per_s: float) -> None:
+    """60 rows a side in two micro-batches: a handful of samples, or none."""
+    shed = wm.Shed(budget=wm.comparisons(per_s))
+    held = []
+    for seed in range(30):
+        left, right = (table(2 * seed + side, 60, seconds=20.0, nulls=0.0) for side in (0, 1))
+        asked = request(left, right, on=FAMILIES[family], by="one", labels=(0,), shed=shed)
+        query = Query(asked, delay=0)
+        bucket.forget()
+        for first, second in zip((left[:30], left[30:]), (right[:30], right[30:]), strict=True):
+            query.batch(first, second)
+        if query.counts["shed"] == 0:
+            continue
+        truth = pairs(query.answer()).total() / pairs(expected(left, right, asked)).total()
+        recall = recall_of(query.reports[-1][0])
+        held.append(recall.low <= truth <= recall.high)
+    print(f"{family} {per_s}: {sum(held)} of {len(held)}")
+    assert len(held) >= 15
+    assert sum(held) >= 0.9 * len(held)
 
 
 # --- a bound on each micro-batch, by a clock that the work itself moves -----------------------------------
@@ -228,11 +247,7 @@ def test_batch_of_five_times_the_rows_is_back_within_its_bound_in_two_batches(
     found = pairs(query.answer())
     assert not found - full
     last = list(query.reports[-1].values())
-    recall = recall_of(
-        found=sum(counts["found"] for counts in last),
-        missed=sum(counts["missed"] for counts in last),
-        variance=sum(counts["missed_variance"] for counts in last),
-    )
+    recall = recall_of({name: sum(counts[name] for counts in last) for name in MEASURES})
     truth = found.total() / full.total()
     assert truth < 0.9
     assert abs(recall.value - truth) < 0.1

@@ -33,6 +33,15 @@ class Run:
         """Results per second between two times."""
         return float(((self.at_s >= start_s) & (self.at_s < stop_s)).sum()) / (stop_s - start_s)
 
+    def decided(self, start_s: float, stop_s: float) -> float:
+        """The share of the pairs due between two times that were decided."""
+        inside = [p["directions"] for p in self.periods if start_s <= p["begin_s"] < stop_s]
+        made, due = (
+            sum(float(np.sum(way[name])) for ways in inside for way in ways)
+            for name in ("comparisons", "due")
+        )
+        return made / due
+
     def fractions(self, window: int) -> list[tuple[float, float]]:
         """(time, fraction) of a window at every control time; it is probed by the other stream."""
         return [(p["begin_s"] + p["elapsed_s"], p["plans"][1 - window][1][0]) for p in self.periods]

@@ -5,8 +5,8 @@
 SEL1 (.01|.01|.05), from 40 s on SEL2 (.03|.03|.05), from 80 s on SEL3 (.03|.03|.1); 30 % of the first
 saturation, counted states, freshness of 1.5 windows, monitoring every 5 s. Prints, per step and policy,
 results per second from two monitoring periods after the step on, over those of a join that knew only the
-new selectivities: mean and standard deviation over five seeds, since half a minute of results is known to
-some 4 % only; exit code 1 when JAQPOT's mean stays below 95 %.
+new selectivities: the least of five seeds, their mean and standard deviation; half a minute of results is
+known to some 3 % only. Exit code 1 when JAQPOT stays below 95 % with any seed.
 """
 
 from __future__ import annotations
@@ -98,11 +98,13 @@ def main() -> int:
             runs = np.array([recovered(shape, policy, seed=seed) for seed in _SEEDS])
             means, deviations = runs.mean(axis=0), runs.std(axis=0, ddof=1)
             told = "  ".join(
-                f"SEL{step} {mean:.3f} +- {deviation:.3f}"
-                for step, mean, deviation in zip((2, 3), means, deviations, strict=True)
+                f"SEL{step} least {least:.3f}, mean {mean:.3f} +- {deviation:.3f}"
+                for step, least, mean, deviation in zip(
+                    (2, 3), runs.min(axis=0), means, deviations, strict=True
+                )
             )
             print(f"{shape:7} {policy:13} {told}", flush=True)
-            worst = min([worst, *means]) if policy == "jaqpot" else worst
+            worst = min(worst, float(runs.min())) if policy == "jaqpot" else worst
     return 0 if worst >= 0.95 else 1
 
 

@@ -11,6 +11,7 @@
 #define WATERSMEET_HUGE_PAGES 1
 #include <sys/mman.h>
 
+#include <array>
 #include <mutex>
 #include <vector>
 #endif
@@ -21,16 +22,18 @@ namespace {
 constexpr std::size_t kHugePage = std::size_t{1} << 21;
 constexpr std::size_t kLine = 64;
 
-// Blocks from here on are kept for reuse; malloc gives smaller ones back to the system rarely.
+// Blocks from here on are kept for reuse. malloc gives those below kMedium back to the system rarely, but takes longer
+// for an aligned block of some kilobytes than a small batch takes to fill it.
+[[maybe_unused]] constexpr std::size_t kSmall = std::size_t{1} << 10;
 [[maybe_unused]] constexpr std::size_t kMedium = std::size_t{1} << 16;
 
 [[maybe_unused]] bool is_large(std::size_t bytes) { return bytes >= kHugePage; }
 
 #if defined(WATERSMEET_HUGE_PAGES)
-constexpr std::size_t kMostLarge = std::size_t{256} << 20;
+constexpr std::size_t kMostLarge = std::size_t{512} << 20;
 constexpr std::size_t kMostMedium = std::size_t{16} << 20;
 
-// What a block of at least kMedium really takes: whole huge pages, or the next of eight sizes per doubling, so
+// What a block of at least kSmall really takes: whole huge pages, or the next of eight sizes per doubling, so
 // that arrays of nearly the same length can follow one another in a block.
 std::size_t rounded(std::size_t bytes) {
   const std::size_t step = is_large(bytes) ? kHugePage : std::bit_floor(bytes) / 8;  // a power of two
@@ -106,6 +109,43 @@ class Shelf {
   std::size_t kept_ = 0;
 };
 
+// The same for small blocks: a few of each size, found without a search.
+class Drawers {
+ public:
+  void* take(std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    Drawer& drawer = drawers_[place(bytes)];
+    return drawer.size == 0 ? nullptr : drawer.blocks[--drawer.size];
+  }
+  void put(void* address, std::size_t bytes) noexcept {
+    const std::lock_guard lock(mutex_);
+    Drawer& drawer = drawers_[place(bytes)];
+    if (drawer.size == drawer.blocks.size()) return std::free(address);
+    drawer.blocks[drawer.size++] = address;
+  }
+  void clear() noexcept {
+    const std::lock_guard lock(mutex_);
+    for (Drawer& drawer : drawers_) {
+      while (drawer.size > 0) std::free(drawer.blocks[--drawer.size]);
+    }
+  }
+
+ private:
+  struct Drawer {
+    std::array<void*, 4> blocks;
+    std::size_t size = 0;
+  };
+  // Of a rounded size: eight per doubling.
+  static std::size_t place(std::size_t bytes) {
+    const auto doubling = static_cast<std::size_t>(std::bit_width(bytes) - std::bit_width(kSmall));
+    return 8 * doubling + (bytes / (std::bit_floor(bytes) / 8) - 8);
+  }
+
+  std::mutex mutex_;
+  std::array<Drawer, 8 * (std::bit_width(kMedium) - std::bit_width(kSmall)) + 1>
+      drawers_;  // kMedium itself too
+};
+
 // Never destroyed: arrays of other static objects may outlive them.
 Shelf& large_blocks() {
   static Shelf& only =
@@ -116,13 +156,22 @@ Shelf& medium_blocks() {
   static Shelf& only = *new Shelf(kMostMedium, [](void* address, std::size_t) { std::free(address); });
   return only;
 }
+Drawers& small_blocks() {
+  static Drawers& only = *new Drawers();
+  return only;
+}
+
+void* take_kept(std::size_t bytes) {
+  if (is_large(bytes)) return large_blocks().take(bytes);
+  return bytes > kMedium ? medium_blocks().take(bytes) : small_blocks().take(bytes);
+}
 #endif
 
 }  // namespace
 
 std::size_t allocated_bytes(std::size_t bytes) {
 #if defined(WATERSMEET_HUGE_PAGES)
-  if (bytes >= kMedium) return rounded(bytes);
+  if (bytes >= kSmall) return rounded(bytes);
 #endif
   return (bytes + kLine - 1) / kLine * kLine;
 }
@@ -131,6 +180,7 @@ void release_kept_pages() noexcept {
 #if defined(WATERSMEET_HUGE_PAGES)
   large_blocks().clear();
   medium_blocks().clear();
+  small_blocks().clear();
 #endif
 }
 
@@ -138,9 +188,9 @@ void* allocate_pages(std::size_t bytes, bool zeroed) {
   if (bytes == 0) return nullptr;
   std::size_t taken = (bytes + kLine - 1) / kLine * kLine;
 #if defined(WATERSMEET_HUGE_PAGES)
-  if (bytes >= kMedium) {
+  if (bytes >= kSmall) {
     taken = rounded(bytes);
-    void* kept = (is_large(taken) ? large_blocks() : medium_blocks()).take(taken);
+    void* kept = take_kept(taken);
     if (kept != nullptr && zeroed) std::memset(kept, 0, bytes);
     if (kept != nullptr) return kept;
     if (is_large(taken)) return map_aligned(taken);
@@ -155,13 +205,15 @@ void* allocate_pages(std::size_t bytes, bool zeroed) {
 void free_pages(void* address, [[maybe_unused]] std::size_t bytes) noexcept {
   if (address == nullptr) return;
 #if defined(WATERSMEET_HUGE_PAGES)
-  if (bytes >= kMedium) {
+  if (bytes >= kSmall) {
     const std::size_t taken = rounded(bytes);
     if (is_large(taken)) {
       madvise(address, taken, MADV_FREE);  // the system takes the pages back only where it needs them
       large_blocks().put(address, taken);
-    } else {
+    } else if (taken > kMedium) {
       medium_blocks().put(address, taken);
+    } else {
+      small_blocks().put(address, taken);
     }
     return;
   }

@@ -3,8 +3,8 @@
 // Random reads of a table of many megabytes spend as long finding the page as the line, and a table on 2 MB pages
 // needs 512 times fewer of them. Small blocks come from malloc. Zeroed memory is untouched until it is used, so
 // that a large table costs nothing when it is made, unless it takes a block that was used before. Blocks given
-// back are kept for reuse, since the system clears every page it hands out: up to 256 MB on huge pages, which
-// the system may take when it is short of memory, and up to 16 MB of blocks from 64 kB on.
+// back are kept for reuse, since the system clears every page it hands out: up to 512 MB on huge pages, which
+// the system may take when it is short of memory, up to 16 MB of blocks from 64 kB on, and four of each smaller size.
 // Threads    any.
 // Errors     std::bad_alloc.
 #pragma once

@@ -71,7 +71,8 @@ class InvertedByIdIndex final : public Index {
   }
 
   [[nodiscard]] std::size_t bytes() const override {
-    std::size_t total = lists_.capacity() * sizeof(lists_[0]) + empty_.capacity() * sizeof(Position);
+    std::size_t total =
+        lists_.capacity() * sizeof(decltype(lists_)::value_type) + empty_.capacity() * sizeof(Position);
     for (const Scratch& scratch : scratch_) total += scratch.merge->bytes();
     for (const auto& list : lists_) total += list.capacity() * sizeof(Position);
     return total;

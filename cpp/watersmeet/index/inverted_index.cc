@@ -17,8 +17,11 @@
 namespace watersmeet {
 namespace {
 
-// An item is popular if at least one live row in so many holds it.
+// An item is popular if at least one row in so many holds it, and at least a few rows do.
 constexpr std::size_t kPopular = 128;
+constexpr std::size_t kFewestPopular = 4;
+// A bitmap is read in blocks, however few rows are asked for.
+constexpr std::size_t kFewestRows = 128;
 constexpr std::size_t kAhead = 8;  // candidates between the prefetch of a set and its use
 
 class InvertedIndex final : public Index {
@@ -166,7 +169,7 @@ class InvertedIndex final : public Index {
   }
 
   [[nodiscard]] static bool is_popular(std::size_t postings, std::size_t rows) {
-    return rows >= 512 && postings >= rows / kPopular;
+    return rows >= kFewestRows && postings >= std::max(rows / kPopular, kFewestPopular);
   }
 
   // How to merge the lists, whose entries are of so many `rows`.

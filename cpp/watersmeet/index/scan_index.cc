@@ -1,6 +1,6 @@
 // No index at all: every probe reads the rows of its range, in order.
 //
-// Keys and numbers are compared 64 at a time by vector code that only says whether a block holds a partner.
+// Keys and numbers are compared 64 at a time by vector code that says which of a block are partners, if any is.
 // Sets are filtered by size and by a 64-bit signature (one bit per item, by hash): an item of one set whose bit the other
 // lacks is not shared, so shared <= |own| - popcount(own & ~other), and the same seen from the other side. Terms
 // accept more shared items wherever they accept fewer, so a pair that fails at that bound fails.
@@ -21,45 +21,66 @@ namespace watersmeet {
 namespace {
 
 constexpr std::size_t kBlock = 64;
+constexpr std::size_t kStep = 8;  // words of a vector, at most
 
-// Each of these: the first block of kBlock words at or after `from` with a word that passes; `size` if none.
-// `from` is a multiple of kBlock, and only whole blocks are looked at.
+// Up to kBlock words: where they begin, and which of them pass, the first as the lowest bit.
+struct Block {
+  std::size_t from;
+  std::uint64_t passing;
+};
 
-WATERSMEET_CLONES std::size_t next_equal_block(const std::uint64_t* words, std::size_t from, std::size_t size,
-                                               std::uint64_t key) {
-  for (; from + kBlock <= size; from += kBlock) {
-    std::uint64_t found = 0;
-    for (std::size_t at = 0; at < kBlock; ++at) found |= words[from + at] == key ? ~0ULL : 0ULL;
-    if (found) return from;
-  }
-  return from;
+// Which of Count words from `from` on pass.
+template <std::size_t Count, class Passes>
+[[gnu::always_inline]] inline std::uint64_t passing_of(std::size_t from, Passes passes) {
+  std::uint64_t passing = 0;
+  for (std::size_t at = 0; at < Count; ++at) passing |= (passes(from + at) ? 1ULL : 0ULL) << at;
+  return passing;
 }
 
-WATERSMEET_CLONES std::size_t next_block_between(const std::int64_t* words, std::size_t from,
-                                                 std::size_t size, std::int64_t lowest,
-                                                 std::int64_t highest) {
+// The first block at or after `from`, a multiple of kBlock, with a word that passes; the last may be shorter. With none
+// left it begins at `size`.
+template <class Passes>
+[[gnu::always_inline]] inline Block next_block(std::size_t from, std::size_t size, Passes passes) {
   for (; from + kBlock <= size; from += kBlock) {
-    std::uint64_t found = 0;
-    for (std::size_t at = 0; at < kBlock; ++at) {
-      const std::int64_t word = words[from + at];
-      found |= (word >= lowest ? ~0ULL : 0ULL) & (word <= highest ? ~0ULL : 0ULL);
-    }
-    if (found) return from;
+    std::uint64_t any = 0;
+    for (std::size_t at = 0; at < kBlock; ++at) any |= passes(from + at) ? ~0ULL : 0ULL;
+    if (any) return {from, passing_of<kBlock>(from, passes)};
   }
-  return from;
+  std::uint64_t passing = 0;
+  std::size_t at = from;
+  for (; at + kStep <= size; at += kStep) passing |= passing_of<kStep>(at, passes) << (at - from);
+  if (at < size) {
+    // As many steps whatever is left, the last word over again: a loop's length would have to be guessed.
+    std::uint64_t rest = 0;
+    for (std::size_t step = 0; step < kStep; ++step) {
+      rest |= (passes(std::min(at + step, size - 1)) ? 1ULL : 0ULL) << step;
+    }
+    passing |= (rest & ((1ULL << (size - at)) - 1)) << (at - from);
+  }
+  return {passing ? from : size, passing};
 }
 
-WATERSMEET_CLONES std::size_t next_block_near(const std::int64_t* words, std::size_t from, std::size_t size,
-                                              double own, double within) {
-  for (; from + kBlock <= size; from += kBlock) {
-    std::uint64_t found = 0;
-    for (std::size_t at = 0; at < kBlock; ++at) {
-      const double distance = own - std::bit_cast<double>(words[from + at]);
-      found |= (distance <= within ? ~0ULL : 0ULL) & (distance >= -within ? ~0ULL : 0ULL);
-    }
-    if (found) return from;
-  }
-  return from;
+WATERSMEET_CLONES Block next_equal_block(const std::uint64_t* words, std::size_t from, std::size_t size,
+                                         std::uint64_t key) {
+  return next_block(
+      from, size, [=](std::size_t at) __attribute__((always_inline)) { return words[at] == key; });
+}
+
+WATERSMEET_CLONES Block next_block_between(const std::int64_t* words, std::size_t from, std::size_t size,
+                                           std::int64_t lowest, std::int64_t highest) {
+  return next_block(
+      from, size, [=](std::size_t at) __attribute__((always_inline)) {
+        return static_cast<bool>((words[at] >= lowest) & (words[at] <= highest));
+      });
+}
+
+WATERSMEET_CLONES Block next_block_near(const std::int64_t* words, std::size_t from, std::size_t size,
+                                        double own, double within) {
+  return next_block(
+      from, size, [=](std::size_t at) __attribute__((always_inline)) {
+        const double distance = own - std::bit_cast<double>(words[at]);
+        return static_cast<bool>((distance <= within) & (distance >= -within));
+      });
 }
 
 class ScanIndex final : public Index {
@@ -113,55 +134,53 @@ class ScanIndex final : public Index {
     return bits;
   }
 
-  // Finds blocks with `next`, then tests their rows, and those after the last whole block, with `accepts`.
-  template <class Word, class Next, class Accepts>
-  void scan_words(const Word* words, Seq own_row, LiveRange range, Pairs& pairs, Next next, Accepts accepts) {
+  // Finds blocks with `next`. No branch depends on a single row: where one row in a few matches, guessing which would
+  // take longer than comparing all of them.
+  template <class Next>
+  void scan_words(Seq own_row, LiveRange range, Pairs& pairs, Next next) {
     const std::size_t size = static_cast<std::size_t>(range.hi - range.lo);
     const std::uint8_t* joinable = window_.joinable.at(range.lo);
-    for (std::size_t from = next(words, 0, size); from < size; from = next(words, from, size)) {
-      const std::size_t to = std::min(from + kBlock, size);
-      for (; from < to; ++from) {
-        if (accepts(words[from]) && joinable[from]) pairs.add(own_row, range.lo + from);
+    std::uint32_t found[kBlock];
+    for (Block block = next(0, size); block.from < size;) {
+      std::size_t count = 0;
+      for (std::uint64_t left = block.passing; left != 0; left &= left - 1) {
+        const auto at = static_cast<std::uint32_t>(std::countr_zero(left));
+        found[count] = at;
+        count += joinable[block.from + at] != 0 ? 1 : 0;
       }
+      add_partners(pairs, own_row, range.lo + block.from, {found, count});
+      if (size - block.from <= kBlock) break;
+      block = next(block.from + kBlock, size);
     }
   }
 
   void scan_keys(const Window& own, Seq own_row, LiveRange range, Pairs& pairs) {
     const std::uint64_t key = std::get<KeyColumn>(own.columns[0]).words[own_row];
-    scan_words(
-        std::get<KeyColumn>(window_.columns[0]).words.at(range.lo), own_row, range, pairs,
-        [key](auto words, std::size_t from, std::size_t size) {
-          return next_equal_block(words, from, size, key);
-        },
-        [key](std::uint64_t word) { return word == key; });
+    const std::uint64_t* words = std::get<KeyColumn>(window_.columns[0]).words.at(range.lo);
+    scan_words(own_row, range, pairs,
+               [=](std::size_t from, std::size_t size) { return next_equal_block(words, from, size, key); });
   }
 
   void scan_integers(const Window& own, Seq own_row, LiveRange range, Pairs& pairs) {
     const std::int64_t number = std::get<NumberColumn>(own.columns[0]).words[own_row];
-    const auto distance = static_cast<std::int64_t>(std::min<std::uint64_t>(term_.within_integer, INT64_MAX));
-    // A distance beyond int64 can still be short of the far end of the range: two additions reach it.
-    const std::uint64_t excess = term_.within_integer - static_cast<std::uint64_t>(distance);
-    const auto rest = static_cast<std::int64_t>(std::min<std::uint64_t>(excess, INT64_MAX));
-    const std::int64_t lowest = saturating_add(saturating_add(number, -distance), -rest);
-    const std::int64_t highest = saturating_add(saturating_add(number, distance), rest);
-    scan_words(
-        std::get<NumberColumn>(window_.columns[0]).words.at(range.lo), own_row, range, pairs,
-        [=](auto words, std::size_t from, std::size_t size) {
-          return next_block_between(words, from, size, lowest, highest);
-        },
-        [this, number](std::int64_t word) { return accepts_band(term_, number, word); });
+    const std::int64_t* words = std::get<NumberColumn>(window_.columns[0]).words.at(range.lo);
+    // As far as int64 goes, in unsigned words, which cannot overflow.
+    const auto word = static_cast<std::uint64_t>(number);
+    const std::uint64_t below = std::min(term_.within_integer, word - static_cast<std::uint64_t>(INT64_MIN));
+    const std::uint64_t above = std::min(term_.within_integer, static_cast<std::uint64_t>(INT64_MAX) - word);
+    const auto lowest = static_cast<std::int64_t>(word - below);
+    const auto highest = static_cast<std::int64_t>(word + above);
+    scan_words(own_row, range, pairs, [=](std::size_t from, std::size_t size) {
+      return next_block_between(words, from, size, lowest, highest);
+    });
   }
 
   void scan_reals(const Window& own, Seq own_row, LiveRange range, Pairs& pairs) {
     const double number = std::get<NumberColumn>(own.columns[0]).real(own_row);
-    scan_words(
-        std::get<NumberColumn>(window_.columns[0]).words.at(range.lo), own_row, range, pairs,
-        [this, number](auto words, std::size_t from, std::size_t size) {
-          return next_block_near(words, from, size, number, term_.within_real);
-        },
-        [this, number](std::int64_t word) {
-          return accepts_band(term_, number, std::bit_cast<double>(word));
-        });
+    const std::int64_t* words = std::get<NumberColumn>(window_.columns[0]).words.at(range.lo);
+    scan_words(own_row, range, pairs, [=, within = term_.within_real](std::size_t from, std::size_t size) {
+      return next_block_near(words, from, size, number, within);
+    });
   }
 
   void scan_sets(const Window& own, Seq own_row, LiveRange range, bool own_is_left, Pairs& pairs) {

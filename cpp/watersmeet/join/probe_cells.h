@@ -38,6 +38,13 @@ class CellPlan {
       : order_(order), fraction_(fraction), full_every_(full_every) {}
 
   [[nodiscard]] bool whole() const { return fraction_ >= 1; }
+  // Goes over to another plan. Fractions go on adding up, and so do the rows since one looked at everything:
+  // or plans that change more often than such a row is due would never let one come.
+  void change_to(const CellPlan& plan) {
+    order_ = plan.order_;
+    fraction_ = plan.fraction_;
+    full_every_ = plan.full_every_;
+  }
   // How many cells the next row should look at: fractions add up over rows.
   [[nodiscard]] std::size_t next_cells() {
     if (full_every_ > 0 && ++since_full_ >= full_every_) {

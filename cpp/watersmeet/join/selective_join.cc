@@ -319,7 +319,7 @@ void SelectiveJoin::note_thinned(std::size_t stream, std::uint64_t rows, std::ui
   side.thinned.add(first, last, rows);
   const auto each = kept > 0 ? static_cast<double>(last_due_[stream]) / static_cast<double>(kept)
                              : static_cast<double>(sides_[1 - stream]->window.size());
-  const auto owed = static_cast<std::uint64_t>(each * static_cast<double>(rows) + 0.5);
+  const auto owed = static_cast<std::uint64_t>(std::llround(each * static_cast<double>(rows)));
   totals_.directions[stream].due += owed;
   totals_.directions[stream].lost += owed;
 }
@@ -425,11 +425,7 @@ Period SelectiveJoin::take_period() {
   const double control_s = std::max(server_.control_s, std::floor(now_s / period_s) * period_s);
   Period done = next_period(control_s);
   const std::optional<std::size_t> waiting = first_of(true);
-  double waited_s = 0;
-  if (waiting.has_value()) {
-    waited_s = std::max(0.0, control_s - seconds_at(lanes_[*waiting]->arrivals[lanes_[*waiting]->head]));
-  }
-  done.used_s = used_s(control_s, waited_s);
+  done.used_s = used_s(control_s, waiting.has_value() ? waited(*lanes_[*waiting], control_s) : 0);
   return done;
 }
 
@@ -445,9 +441,8 @@ std::optional<Period> SelectiveJoin::end_period() {
 Period SelectiveJoin::next_period(double control_s) {
   Period done = std::move(period_);
   done.elapsed_s = control_s - done.begin_s;
-  // A period without rows teaches nothing: where they are rare it grows with the room.
   done.stretch = room_s() / config_.input_buffer_s;
-  server_.control_s = control_s + config_.control_period_s * done.stretch;
+  server_.control_s = next_control_s(control_s);
   period_ = {};
   period_.begin_s = control_s;
   for (std::size_t stream = 0; stream < kSides; ++stream) {

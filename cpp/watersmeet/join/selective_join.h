@@ -100,6 +100,8 @@ class SelectiveJoin {
 
   // What happened since the last look. Requires: pending candidates were accepted.
   [[nodiscard]] Period take_period();
+  // The same while it goes on.
+  [[nodiscard]] const Period& period() const { return period_; }
   // Throws ConfigError unless the plan fits the window that `stream` probes.
   void set_plan(std::size_t stream, DirectionPlan plan);
   [[nodiscard]] const DirectionPlan& plan(std::size_t stream) const { return plans_[stream]; }
@@ -259,7 +261,9 @@ class SelectiveJoin {
   void enter(const Event& event);
   [[nodiscard]] double credit_s() const;
   [[nodiscard]] double room_s() const;
+  [[nodiscard]] double waited(const Lane& lane, double now_s) const;
   [[nodiscard]] double used_s(double now_s, double waited_s) const;
+  [[nodiscard]] double next_control_s(double control_s) const;
   [[nodiscard]] double door_share(std::size_t stream, double used_s) const;
   void start(const Event& event);
   Seq admit(std::size_t stream);
@@ -279,6 +283,7 @@ class SelectiveJoin {
   [[nodiscard]] double cell_cost(std::size_t other, std::size_t cell, double expected) const;
   void join_ranges();
   [[nodiscard]] double sample_share(const Probe& probe, double rows, Leave leave) const;
+  [[nodiscard]] bool has_short_samples(const Probe& probe, double rows) const;
   void sample_probe(const Probe& probe, CellRows rows, double share);
   void sample_pieces(const Probe& probe, double share);
   void find_pieces();

@@ -17,8 +17,10 @@ constexpr double kMostForSamples = 0.05;
 // work. An index looks its items up for every sample, however small, so there a sample is all of a cell.
 constexpr Seq kScannedUnitRows = 128;
 constexpr Seq kIndexedUnitRows = Seq{1} << 32;
-// Samples are fewer when the input buffer is full, but not by much: what is shed then must be known too.
+// Samples are fewer when the input buffer is full, but not by much: what is shed then must be known too, and it
+// need not be like the rest.
 constexpr double kLeastLeave = 0.25;
+constexpr double kShortSample = 0.01;  // of the input buffer
 
 [[nodiscard]] double whole_number(std::size_t count) { return static_cast<double>(count); }
 
@@ -69,7 +71,7 @@ std::uint64_t SelectiveJoin::lost_to_memory(const Probe& probe) const {
   if (range.first > range.last) return 0;
   const double absent =
       side.evicted.count(range.first, range.last) + side.thinned.count(range.first, range.last);
-  return static_cast<std::uint64_t>(absent + 0.5);
+  return static_cast<std::uint64_t>(std::llround(absent));
 }
 
 double SelectiveJoin::probe(const Probe& probe) {
@@ -238,13 +240,23 @@ void SelectiveJoin::join_ranges() {
 // says nothing, samples may take a small part of what the server can do between two arrivals. Whole probes
 // are held back by may_be_full() instead.
 double SelectiveJoin::sample_share(const Probe& probe, double rows, Leave leave) const {
-  if (config_.guarded && probe.used_s + lag_s_ >= room_s()) return 0;  // so nobody waits for two probes
+  if (config_.guarded && probe.used_s + lag_s_ >= room_s() && !has_short_samples(probe, rows)) return 0;
   double share = plans_[probe.stream].sample_share;
   if (share <= 0) {
     const double affordable = kMostForSamples * config_.units_per_second * server_.gap_s;
     share = std::min(config_.least_sample_share, affordable / std::max(rows * units_per_row(), 1e-9));
   }
   return config_.samples_cells ? share * std::max(leave.share, kLeastLeave) : share;
+}
+
+// Whether a sample takes so little time that rows which have waited long enough need not notice. A longer one
+// would have them wait for two probes.
+bool SelectiveJoin::has_short_samples(const Probe& probe, double rows) const {
+  const bool is_scan = config_.streams[1 - probe.stream].index == IndexKind::kScan;
+  const double most =
+      is_scan ? std::min(rows, whole_number(kScannedUnitRows)) : rows / whole_number(cells_.size());
+  const double takes_s = most * units_per_row() / config_.units_per_second;
+  return config_.samples_cells && takes_s <= kShortSample * config_.input_buffer_s;
 }
 
 // [Gedik] Alg. 3 line 2: some probes visit everything.

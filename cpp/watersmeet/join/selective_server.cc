@@ -120,10 +120,16 @@ double SelectiveJoin::chance(std::size_t stream, std::uint64_t number, std::uint
   return static_cast<double>(hash_word(mixed ^ (mixed << 17)) >> 11) * 0x1p-53;
 }
 
+// A period without rows teaches nothing: where rows are rare it grows with the room, as far as it is shorter.
+double SelectiveJoin::next_control_s(double control_s) const {
+  const double period_s = config_.control_period_s;
+  return control_s + period_s * std::max(1.0, room_s() / std::max(period_s, config_.input_buffer_s));
+}
+
 void SelectiveJoin::enter(const Event& event) {
   const std::size_t stream = event.stream;
   Lane& lane = *lanes_[stream];
-  const double waited_s = lane.has_waiting() ? event.at_s - seconds_at(lane.arrivals[lane.head]) : 0;
+  const double waited_s = lane.has_waiting() ? waited(lane, event.at_s) : 0;
   // A micro-batch is its own buffer: where the guard makes probes free in time, nothing need be lost.
   const bool is_bounded = turn_ != Turn::kDrain || !config_.guarded;
   // One probe of rare rows may take longer than the buffer; a guard makes the next ones short.
@@ -145,6 +151,13 @@ void SelectiveJoin::enter(const Event& event) {
     ++totals_.dropped[stream];
   }
   lane.enter(is_kept ? 1 / (share * room) : 0);
+}
+
+// How long the row at the head of a lane has waited for the server. Against the clock nobody waits in stream
+// time: what has come is processed at once, however much of it comes at once, and the caller tells the lag.
+double SelectiveJoin::waited(const Lane& lane, double now_s) const {
+  if (std::isinf(config_.units_per_second)) return 0;
+  return std::max(0.0, now_s - seconds_at(lane.arrivals[lane.head]));
 }
 
 // Where rows are rare a second holds none, and a server that must be done with a row before the next second
@@ -232,7 +245,7 @@ void SelectiveJoin::start(const Event& event) {
   const std::size_t stream = event.stream;
   const Lane& lane = *lanes_[stream];
   const Seq from = lane.head;
-  const double waited_s = event.at_s - seconds_at(lane.arrivals[from]);
+  const double waited_s = waited(lane, event.at_s);
   const std::int64_t now = counts_rows(1 - stream) ? lane.met[from] : lane.timestamps[from];
   const std::uint8_t type = lane.kinds[from];
   const double units = probe({stream, admit(stream), type, now, used_s(event.at_s, waited_s)});

@@ -4,9 +4,10 @@
 // predicate, and the stretches one after the other are what a single lane would have found. So the answer and
 // its order do not depend on the number of lanes. Invariants
 //   (1) serve() gives the pairs of a stretch that begins where the one before ended.
-//   (2) What lanes found beyond a stretch that stopped at a limit is kept for later calls; it is bounded by
-//   the
-//       limits of one.
+//   (2) What lanes found beyond a stretch that stopped at a limit is kept for later calls; it is bounded by the limits
+//       of one.
+// Stretches are several per lane, taken by whoever is free. So other work of the change, which no probe of this
+// direction reads, can go beside them on one lane: entering the batch's own rows in their index.
 // Threads    one caller at a time.
 #pragma once
 
@@ -33,10 +34,13 @@ class SharedProbes {
   // Drops from `pairs`, from its end, what is no result. Called on any lane.
   using Verify = std::function<void(Pairs& pairs, Work& work)>;
 
+  // Work that goes beside the probes: done once, whole, when serve() returns or throws.
+  using Beside = std::function<void()>;
+
   // Serves the next stretch of a direction's requests, of which `run` are those not given back yet; replaces
   // `pairs`, which are written by all lanes. Returns: how many requests that is.
-  [[nodiscard]] std::size_t serve(Index& index, const ProbeRun& run, const Verify& verify, Pairs& pairs,
-                                  Work& work);
+  [[nodiscard]] std::size_t serve(Index& index, const ProbeRun& run, const Verify& verify,
+                                  const Beside& beside, Pairs& pairs, Work& work);
   // True while stretches are kept: serve() has to be called until there are none.
   [[nodiscard]] bool has_kept() const { return !parts_.empty(); }
   void forget();
@@ -51,7 +55,8 @@ class SharedProbes {
     Work work;
   };
 
-  void cut_front(Index& index, const ProbeRun& run, const Verify& verify);
+  void cut_front(Index& index, const ProbeRun& run, const Verify& verify, const Beside& beside);
+  [[nodiscard]] std::size_t parts_for(const Index& index, std::size_t requests) const;
   void join_parts(std::size_t parts, Pairs& pairs);
   [[nodiscard]] Pairs take_spare();
 

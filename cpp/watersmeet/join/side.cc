@@ -52,10 +52,9 @@ void Side::admit_waiting(TermSet& terms) {
   stage.waiting.take();
 }
 
-void Side::index_from(Seq first, Lanes* lanes) {
+void Side::index_from(Seq first) {
   window.close_append(first);
-  if (lanes == nullptr) return index->append(first, window.end());
-  index->append_on(*lanes, first, window.end());
+  index->append(first, window.end());
 }
 
 void Side::reindex(IndexKind kind, MergeKind merge, const TermSet& terms) {

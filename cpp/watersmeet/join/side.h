@@ -53,8 +53,8 @@ class Side {
 
   // Moves the first waiting row of the stage into the window.
   void admit_waiting(TermSet& terms);
-  // Opens the window's new rows, [first, end), to probes; on `lanes`, if there are any.
-  void index_from(Seq first, Lanes* lanes = nullptr);
+  // Opens the window's new rows, [first, end), to probes.
+  void index_from(Seq first);
   // Keeps the window in another kind of index from now on; if building it throws, the old one stays.
   void reindex(IndexKind kind, MergeKind merge, const TermSet& terms);
   // Takes the window's rows from `row` on back; `indexed`: whether index_from() had seen them.

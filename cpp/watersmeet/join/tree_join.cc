@@ -102,7 +102,7 @@ void TreeJoin::set_allowances(const std::vector<double>& per_cycle, const std::v
 void TreeJoin::set_cells(const std::vector<CellPlan>& plans) {
   std::size_t at = 0;
   for (auto& joint : joints_) {
-    for (HalfJoin& half : joint->halves) half.plan = plans.empty() ? CellPlan() : plans[at++];
+    for (HalfJoin& half : joint->halves) half.plan.change_to(plans.empty() ? CellPlan() : plans[at++]);
   }
 }
 

@@ -1,16 +1,20 @@
 // How rows come into a two-way join: straight into their window, or by way of the stage, where they wait their turn.
 #include <algorithm>
+#include <exception>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "watersmeet/base/errors.h"
+#include "watersmeet/base/thrift.h"
 #include "watersmeet/join/arrival.h"
 #include "watersmeet/join/two_way_join.h"
 #include "watersmeet/join/watermarks.h"
 
 namespace watersmeet {
 namespace {
+
+constexpr std::size_t kFewestSharedRows = 8192;  // of a batch whose times and keys are taken at once
 
 [[nodiscard]] bool has_null(const ArrowView& view) {
   if (!view.may_have_nulls()) return false;
@@ -63,12 +67,35 @@ void TwoWayJoin::take_straight(std::size_t stream, const ArrowView& times,
   Window& window = side.window;
   const auto rows = static_cast<std::size_t>(times.length());
   const Seq first = window.end();
-  const TimeCheck check =
-      read_times(times, side.config.time_multiplier, side.watermark, window.timestamps.extend(rows));
-  if (check.fault != TimeFault::kNone) refuse_time(side.config, times, check);
-  window.joinable.append_copies(1, rows);
-  if (window.track_matches) window.matched.append_copies(0, rows);
-  terms_.append(stream, views, window.columns, window.joinable.at(first));
+  TimeCheck check;
+  const auto take_times = [&] {
+    check = read_times(times, side.config.time_multiplier, side.watermark, window.timestamps.extend(rows));
+  };
+  const auto take_columns = [&] {
+    window.joinable.append_copies(1, rows);
+    if (window.track_matches) window.matched.append_copies(0, rows);
+    terms_.append(stream, views, window.columns, window.joinable.at(first));
+  };
+  // Thrift holds for the caller's thread alone, and arrays grow here.
+  const bool shares = shared_ != nullptr && (rows >= kFewestSharedRows || config_.share_all);
+  if (shares && !Thrift::is_on()) {
+    std::exception_ptr error;  // a wrong time comes first
+    shared_->lanes().run([&](std::size_t lane) {
+      if (lane == 0) take_times();
+      if (lane != 1) return;
+      try {
+        take_columns();
+      } catch (...) {
+        error = std::current_exception();
+      }
+    });
+    if (check.fault != TimeFault::kNone) refuse_time(side.config, times, check);
+    if (error != nullptr) std::rethrow_exception(error);
+  } else {
+    take_times();
+    if (check.fault != TimeFault::kNone) refuse_time(side.config, times, check);
+    take_columns();
+  }
   if (!side.dense()) {
     for (std::size_t row = 0; row < rows; ++row) side.add_row_id(side.counts.rows + row);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "watersmeet/base/check.h"
 #include "watersmeet/base/errors.h"
 
 namespace watersmeet {
@@ -25,9 +26,14 @@ void TwoWayJoin::begin() {
   for (std::size_t stream = 0; stream < kSides; ++stream) {
     Side& side = *sides_[stream];
     side.stage.begin_change();
-    before_[stream] = {side.watermark, side.newest,         side.ended, side.idle,
-                       side.counts,    directions_[stream], {}};
-    if (measures_ages_) before_[stream].ages = ages_[stream];
+    Before& before = before_[stream];
+    before.watermark = side.watermark;
+    before.newest = side.newest;
+    before.ended = side.ended;
+    before.idle = side.idle;
+    before.counts = side.counts;
+    before.direction = directions_[stream];
+    if (measures_ages_) before.ages = ages_[stream];  // large: not for a small batch to copy in vain
     last_due_[stream] = 0;
     Fresh& fresh = fresh_[stream];
     fresh.first = side.window.end();
@@ -45,6 +51,7 @@ void TwoWayJoin::begin() {
   found_.clear();
   bad_.clear();
   phase_ = kSides;
+  unindexed_ = kSides;
 }
 
 template <class Change>
@@ -95,6 +102,13 @@ void TwoWayJoin::begin_poll() {
 // --- a change ends -------------------------------------------------------------------------------
 
 void TwoWayJoin::commit(Released& out) {
+  WATERSMEET_CHECK(unindexed_ == kSides || fresh_[unindexed_].probed == 0);
+  try {
+    index_now();  // of rows that look for nobody
+  } catch (...) {
+    roll_back();
+    throw;
+  }
   mark_matches();
   for (std::size_t stream = 0; stream < kSides; ++stream) {
     if (config_.tracks(stream)) settle(stream);
@@ -125,6 +139,7 @@ void TwoWayJoin::roll_back() {
     if (measures_ages_) ages_[stream] = before.ages;
   }
   phase_ = kSides;
+  unindexed_ = kSides;
 }
 
 // --- state ---------------------------------------------------------------------------------------

@@ -76,6 +76,9 @@ class TwoWayJoin {
   // The results so far of a change, where nothing holds them back: inner joins without an order.
   [[nodiscard]] const ResultRows& plain_results() const { return plain_; }
 
+  // Copies both columns of them, on all lanes where that pays.
+  void copy_plain_results(std::byte* left, std::byte* right);
+
   // Adds what the change releases to `out`.
   void commit(Released& out);
   void roll_back();
@@ -168,6 +171,7 @@ class TwoWayJoin {
   void admit_own(std::size_t stream);
   void admit_next(std::size_t stream);
   void prepare_probes();
+  void index_now();
   void find_ranges(std::size_t stream);
   [[nodiscard]] Wide age_span(std::size_t window) const;
   [[nodiscard]] std::uint64_t absent_for(std::size_t stream, Timestamp ts, Seq visible) const;
@@ -214,8 +218,10 @@ class TwoWayJoin {
   std::array<Before, kSides> before_;
   std::array<Fresh, kSides> fresh_;
   std::size_t phase_ = kSides;  // the stream whose rows probe; kSides: none
-  Released plain_;              // its results, where neither order nor outer rows matter
-  std::vector<Result> found_;   // its results otherwise
+  std::size_t unindexed_ =
+      kSides;                  // the stream whose rows have yet to enter their index, beside their probes
+  Released plain_;             // its results, where neither order nor outer rows matter
+  std::vector<Result> found_;  // its results otherwise
   std::array<std::vector<Result>, kSides>
       in_step_;                                   // of ordered results, those at the own row's time, by time
   std::array<std::vector<Seq>, kSides> matched_;  // rows in results, where unmatched ones matter

@@ -1,5 +1,6 @@
 // A two-way join under a memory limit: rows given up, what is owed for them, and memory given back.
 #include <algorithm>
+#include <cmath>
 
 #include "watersmeet/join/two_way_join.h"
 
@@ -24,7 +25,7 @@ std::uint64_t TwoWayJoin::absent_for(std::size_t stream, Timestamp ts, Seq visib
   const TimeRange range = bounds_.range(stream, ts);
   const double rows =
       other.evicted.count(range.first, range.last) + other.thinned.count(range.first, range.last);
-  return static_cast<std::uint64_t>(rows + 0.5);
+  return static_cast<std::uint64_t>(std::llround(rows));
 }
 
 // The same for all rows of the change.
@@ -154,7 +155,7 @@ void TwoWayJoin::note_thinned(std::size_t stream, std::uint64_t rows, std::uint6
   // A row that was not taken in owes about as many pairs as one that was.
   const double each = kept > 0 ? static_cast<double>(last_due_[stream]) / static_cast<double>(kept)
                                : due_between(stream, first, last);
-  const auto owed = static_cast<std::uint64_t>(each * static_cast<double>(rows) + 0.5);
+  const auto owed = static_cast<std::uint64_t>(std::llround(each * static_cast<double>(rows)));
   directions_[stream].due += owed;
   directions_[stream].lost += owed;
 }

@@ -10,19 +10,46 @@ namespace watersmeet {
 namespace {
 
 constexpr std::size_t kFewestSharedRanges = 8192;  // rows whose ranges several lanes find
+// With more lanes than this one that enters rows in a hash index would still be at it when the others have probed:
+// there each lane enters a share.
+constexpr std::size_t kMostLanesBeside = 3;
 
 }  // namespace
 
 void TwoWayJoin::prepare_probes() {
+  const auto brings = [this](std::size_t stream) {
+    return sides_[stream]->window.end() != fresh_[stream].first;
+  };
   for (std::size_t stream = 0; stream < kSides; ++stream) {
+    if (!brings(stream)) continue;
     Side& side = *sides_[stream];
-    if (side.window.end() == fresh_[stream].first) continue;
+    side.window.close_append(fresh_[stream].first);
+    // Rows of one stream alone do not look into the index that they enter: both can go on at once.
+    const bool shares =
+        shared_ != nullptr && shared_->lanes().size() > kMostLanesBeside && side.index->looks_up();
+    if (shared_ != nullptr && !shares && !brings(1 - stream)) {
+      unindexed_ = stream;
+      continue;
+    }
     fresh_[stream].indexed = true;
-    side.index_from(fresh_[stream].first, shared_ == nullptr ? nullptr : &shared_->lanes());
+    if (shared_ != nullptr) {
+      side.index->append_on(shared_->lanes(), fresh_[stream].first, side.window.end());
+    } else {
+      side.index->append(fresh_[stream].first, side.window.end());
+    }
   }
   for (std::size_t stream = 0; stream < kSides; ++stream) find_ranges(stream);
   phase_ = 0;
   if (fresh_[0].lo.empty()) next_phase();
+}
+
+// Enters the rows of the change in their index, where that was put off.
+void TwoWayJoin::index_now() {
+  if (unindexed_ == kSides) return;
+  const std::size_t stream = unindexed_;
+  unindexed_ = kSides;
+  fresh_[stream].indexed = true;
+  sides_[stream]->index->append(fresh_[stream].first, sides_[stream]->window.end());
 }
 
 void TwoWayJoin::find_ranges(std::size_t stream) {
@@ -128,9 +155,13 @@ std::size_t TwoWayJoin::serve(const ProbeRun& run, Pairs& found) {
   Work& work = directions_[stream].work;
   if (shared_ != nullptr &&
       (shared_->has_kept() || config_.share_all || shared_->pays(index, run.requests, fresh_[stream].due))) {
+    SharedProbes::Beside beside;
+    if (unindexed_ != kSides) beside = [this] { index_now(); };
     return shared_->serve(
-        index, run, [this, stream](Pairs& pairs, Work& done) { verify(stream, pairs, done); }, found, work);
+        index, run, [this, stream](Pairs& pairs, Work& done) { verify(stream, pairs, done); }, beside, found,
+        work);
   }
+  index_now();
   const std::size_t served = index.probe(run, found, work);
   verify(stream, found, work);
   return served;

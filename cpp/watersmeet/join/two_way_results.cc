@@ -2,13 +2,15 @@
 // the rows that results still to come may name.
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "watersmeet/join/two_way_join.h"
 
 namespace watersmeet {
 namespace {
 
-constexpr std::size_t kStepBlock = 4096;  // results for which older partners are told together
+constexpr std::size_t kFewestSharedCopies = 8192;  // results that several lanes copy
+constexpr std::size_t kStepBlock = 4096;           // results for which older partners are told together
 
 template <class Values>
 void append_rows(const Side& side, const UninitializedVector<Seq>& rows, Values& out) {
@@ -73,6 +75,20 @@ void TwoWayJoin::accept_plain(std::size_t own_stream, Pairs& found) {
   }
   append_rows(*sides_[own_stream], found.own, own_ids);
   append_rows(*sides_[1 - own_stream], found.other, other_ids);
+}
+
+void TwoWayJoin::copy_plain_results(std::byte* left, std::byte* right) {
+  const std::size_t rows = plain_.left.size();
+  const auto copy = [&](std::size_t first, std::size_t last) {
+    if (first == last) return;
+    std::memcpy(left + first * sizeof(RowId), plain_.left.data() + first, (last - first) * sizeof(RowId));
+    std::memcpy(right + first * sizeof(RowId), plain_.right.data() + first, (last - first) * sizeof(RowId));
+  };
+  if (shared_ == nullptr || rows < kFewestSharedCopies) return copy(0, rows);
+  shared_->lanes().run([&](std::size_t lane) {
+    const auto [first, last] = shared_->lanes().share(rows, lane);
+    copy(first, last);
+  });
 }
 
 // Rows probe in time order, so results at the own row's time come in order; those of newer partners do not.

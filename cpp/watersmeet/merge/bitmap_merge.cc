@@ -12,6 +12,15 @@
 namespace watersmeet {
 namespace {
 
+// std::popcount is a call into the compiler's library where a wheel must run on any processor.
+[[nodiscard]] constexpr std::size_t bits_in(std::uint64_t word) {
+  word -= (word >> 1) & 0x5555555555555555ULL;
+  word = (word & 0x3333333333333333ULL) + ((word >> 2) & 0x3333333333333333ULL);
+  word = (word + (word >> 4)) & 0x0F0F0F0F0F0F0F0FULL;
+  return static_cast<std::size_t>((word * 0x0101010101010101ULL) >> 56);
+}
+static_assert(bits_in(0) == 0 && bits_in(~0ULL) == 64 && bits_in(0x8000000000000101ULL) == 3);
+
 class BitmapMerge final : public Merge {
  public:
   std::uint64_t run(const MergeInput& input, Candidates& found) override {
@@ -115,8 +124,7 @@ class BitmapMerge final : public Merge {
       filled += over[word] != 0;
     }
     std::size_t rows = 0;
-    for (std::size_t at = 0; at < filled; ++at)
-      rows += static_cast<std::size_t>(std::popcount(over[filled_[at]]));
+    for (std::size_t at = 0; at < filled; ++at) rows += bits_in(over[filled_[at]]);
     const std::size_t before = found.offsets.size();
     found.offsets.resize(before + rows);
     std::uint32_t* offset = found.offsets.data() + before;

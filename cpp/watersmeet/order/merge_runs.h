@@ -2,6 +2,7 @@
 // for Combination of 2 to kMostCombined streams.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <vector>
 
@@ -31,7 +32,7 @@ class RunMerger {
   void merge(std::vector<ResultSpan<AnyResult>>& spans, typename ColumnsOf<AnyResult>::Type& out);
 
  private:
-  std::vector<AnyResult> scratch_[2];
+  std::array<std::vector<AnyResult>, 2> scratch_;
 };
 
 }  // namespace watersmeet

@@ -160,8 +160,9 @@ double exact_sum(const Number* own, const Number* other, std::size_t size) {
 // How far a plain sum may be off, as a share of the sum of the magnitudes of its pieces: each is rounded three times,
 // a lane takes a 16th of a chunk, and chunks and lanes are added in doubles.
 double relative_error(Element element, std::size_t width) {
+  constexpr std::size_t kPerLane = kChunk / kLanes;
   const double unit = element == Element::kFloat ? 0x1p-24 : 0x1p-53;
-  return 4 * (static_cast<double>(kChunk / kLanes + 8) * unit + static_cast<double>(width) * 0x1p-53);
+  return 4 * (static_cast<double>(kPerLane + 8) * unit + static_cast<double>(width) * 0x1p-53);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ namespace {
 // The ends of a shorter ring by the places of the longer: a place that it lacks is an empty slice.
 [[nodiscard]] std::vector<double> spread(const std::vector<double>& ends, const std::vector<bool>& lacks) {
   std::vector<double> all;
+  all.reserve(lacks.size());
   auto next = ends.begin();
   for (const bool lacking : lacks) all.push_back(lacking ? all.back() : *next++);
   return all;

@@ -35,6 +35,9 @@ def explain(
     selectivity: Annotated[
         float | None, typer.Option(help="Share of the pairs that match, for --rates.", min=0.0, max=1.0)
     ] = None,
+    vector_bytes: Annotated[
+        float | None, typer.Option(help="Bytes of a vector, for --rates and distance().", min=1.0)
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     time: Annotated[str, typer.Option(help="Time column, or left,right.")] = "ts",
     time_unit: Annotated[str, typer.Option(help="Unit of integer times: s, ms, us or ns.")] = "us",
@@ -52,7 +55,7 @@ def explain(
     if (left is None) != (right is None):
         raise ConfigError("expected both inputs or none")
     if rates is not None and left is None:
-        told = Told(rates, keys, items, selectivity)
+        told = Told(rates, keys, items, selectivity, vector_bytes)
         from watersmeet.join.calibration.cache import current_unit_costs
 
         explanation: Any = explain_from_rates(options, told, unit_costs=current_unit_costs())

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from watersmeet.cli.options import INDEXES, JoinOptions, choice, pair
 from watersmeet.cost import (
+    KINDS,
     DirectionLoad,
     Explanation,
     Structure,
@@ -22,7 +23,13 @@ from watersmeet.vocabulary import Predicate
 
 __all__ = ["Told", "explain_from_rates"]
 
-_DRIVERS = ("equal", "overlap", "weighted", "band")  # a conjunction is driven by the first of these it has
+_DRIVERS = (
+    "equal",
+    "overlap",
+    "weighted",
+    "band",
+    *(kind for kind in KINDS if kind.startswith("distance/")),
+)  # a conjunction is driven by the first of these it has
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +40,7 @@ class Told:
     keys: str
     items: str
     selectivity: float | None
+    vector_bytes: float | None = None
 
 
 def explain_from_rates(
@@ -42,12 +50,22 @@ def explain_from_rates(
     predicate, costs = options.predicate(), UnitCosts() if unit_costs is None else unit_costs
     rates = pair(told.rates, option="--rates", read=_positive("--rates"))
     rows = _window_rows(options, rates)
+    kind, items = kind_of(_driver(predicate)), pair(told.items, option="--items", read=_positive("--items"))
+    facts = []
+    if kind.startswith("distance/"):
+        if told.vector_bytes is None:
+            kind = "checked"
+            facts.append("with --vector-bytes its cost is known")
+        else:
+            items = (told.vector_bytes / 8.0, told.vector_bytes / 8.0)
+    elif kind == "where":
+        facts.append("predicted without the function's own time")
     loads = estimate_loads(
-        kind_of(_driver(predicate)),
+        kind,
         rates=rates,
         window_rows=rows,
         keys=pair(told.keys, option="--keys", read=_positive("--keys")),
-        items=pair(told.items, option="--items", read=_positive("--items")),
+        items=items,
         selectivity=told.selectivity,
     )
     is_priced = bool(costs.structures(loads[0].kind))
@@ -68,9 +86,12 @@ def explain_from_rates(
         )
         for probing in (0, 1)
     )
-    facts = (f"windows of {rows[0]:,.0f} and {rows[1]:,.0f} rows at {rates[0]:g} and {rates[1]:g} rows/s",)
+    facts = [
+        f"windows of {rows[0]:,.0f} and {rows[1]:,.0f} rows at {rates[0]:g} and {rates[1]:g} rows/s",
+        *facts,
+    ]
     title = f"left ⋈ right on {'every pair' if predicate is None else predicate}"
-    return Explanation(title=title, facts=facts, directions=directions, calibrated=costs.measured)
+    return Explanation(title=title, facts=tuple(facts), directions=directions, calibrated=costs.measured)
 
 
 def _predicted(

@@ -17,15 +17,18 @@ __all__ = ["BatchCosts", "affordable_units", "learn_batch"]
 _ROW_S = 1e-6
 _UNIT_S = 5e-8
 _GUESS_WEIGHT = 1e-10
-_MEMORY = 0.7  # weight of the past against one batch
+_MEMORY = 0.85  # weight of the past against one batch
+_LEAST_PART = 0.1  # of all seconds is laid on units, whatever the fit says
 _ENOUGH = 4  # batches, to tell rows from units
-_JUMP = 1.5  # how many times slower or faster a machine is that has changed
+_TELLING = 0.1  # share of a batch's seconds that units must have for it to say what a unit costs
+_FOLLOWED = 0.15  # of the difference between what a batch took and what was foretold, where it does not
+_JUMP = 2.0  # how many times slower or faster a machine is that has changed
 _LEAST_SHARE = 0.02  # of the bound is worked for, even if the rows alone exceed it
 
 
 @dataclass(frozen=True, slots=True)
 class BatchCosts:
-    """Faded sums of a least-squares fit: seconds = row_s * rows + unit_s * units."""
+    """Faded sums of a least-squares fit: seconds = row_s * rows + unit_s * units; and plain sums."""
 
     rows_rows: float = 0.0
     rows_units: float = 0.0
@@ -33,6 +36,8 @@ class BatchCosts:
     rows_seconds: float = 0.0
     units_seconds: float = 0.0
     batches: int = 0
+    units: float = 0.0
+    seconds: float = 0.0
 
     @property
     def per_row_and_unit(self) -> tuple[float, float]:
@@ -47,21 +52,32 @@ class BatchCosts:
         p, q = self.rows_seconds + row_weight * _ROW_S, self.units_seconds + unit_weight * _UNIT_S
         determinant = a * c - b * b
         row_s, unit_s = (p * c - q * b) / determinant, (q * a - p * b) / determinant
+        # Where scatter would make units free, which invites any amount, they keep a part of what all took.
+        least_unit_s = max(1e-10, _LEAST_PART * self.seconds / self.units if self.units else 0.0)
         if row_s <= 0.0:
             row_s, unit_s = 0.0, q / c
-        elif unit_s <= 0.0:
-            row_s, unit_s = p / a, 0.0
-        return max(row_s, 1e-10), max(unit_s, 1e-10)
+        elif unit_s < least_unit_s:
+            row_s, unit_s = (p - b * least_unit_s) / a, least_unit_s
+        return max(row_s, 1e-10), max(unit_s, least_unit_s)
 
 
 def learn_batch(costs: BatchCosts, *, rows: float, units: float, seconds: float) -> BatchCosts:
-    """The costs with one more batch known."""
+    """The costs with one more batch known.
+
+    One that did next to no work beside its rows tells how fast the machine is, and nothing of units: to
+    forget for its sake what they cost would leave a join that was short of time without any measure.
+    """
     at_least(rows, 0.0, argument="rows")
     at_least(units, 0.0, argument="units")
     at_least(seconds, 0.0, argument="seconds")
     if rows == 0.0:
         return costs
     costs = _at_the_speed_of(costs, rows=rows, units=units, seconds=seconds)
+    if costs.batches >= _ENOUGH and costs.units > 0.0:
+        row_s, unit_s = costs.per_row_and_unit
+        foretold_s = row_s * rows + unit_s * units
+        if unit_s * units < _TELLING * foretold_s:
+            return _scaled(costs, (seconds / foretold_s) ** _FOLLOWED)
     return replace(
         costs,
         rows_rows=_MEMORY * costs.rows_rows + rows * rows,
@@ -70,6 +86,8 @@ def learn_batch(costs: BatchCosts, *, rows: float, units: float, seconds: float)
         rows_seconds=_MEMORY * costs.rows_seconds + rows * seconds,
         units_seconds=_MEMORY * costs.units_seconds + units * seconds,
         batches=costs.batches + 1,
+        units=_MEMORY * costs.units + units,
+        seconds=_MEMORY * costs.seconds + seconds,
     )
 
 
@@ -82,7 +100,17 @@ def _at_the_speed_of(costs: BatchCosts, *, rows: float, units: float, seconds: f
     ratio = seconds / (row_s * rows + unit_s * units)
     if costs.batches < _ENOUGH or 1.0 / _JUMP <= ratio <= _JUMP:
         return costs
-    return replace(costs, rows_seconds=costs.rows_seconds * ratio, units_seconds=costs.units_seconds * ratio)
+    return _scaled(costs, ratio)
+
+
+def _scaled(costs: BatchCosts, ratio: float) -> BatchCosts:
+    """The past on a machine that is so many times slower."""
+    return replace(
+        costs,
+        rows_seconds=costs.rows_seconds * ratio,
+        units_seconds=costs.units_seconds * ratio,
+        seconds=costs.seconds * ratio,
+    )
 
 
 def affordable_units(costs: BatchCosts, *, rows: float, bound_s: float) -> float:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 import numpy as np
@@ -29,6 +29,8 @@ __all__ = [
 ]
 
 _NORMAL_95 = 1.959964
+_UNSEEN = 3.0  # what is expected so often stays away in 5 % of cases
+_EVEN_UNSEEN = math.log(2.0)  # and this in half of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,9 @@ class Missed:
     """Results, and matches missed among probes that were made: estimate, its variance, how many samples
     bear it.
 
-    Periods, windows and workers add up. `heaviest` is the most that one unseen miss could count for.
+    Periods, windows and workers add up. `heaviest` is the most that one unseen miss could count for. `due`
+    and `done` are pairs that the full answer asks for and those decided: all there is to go by where no
+    sample bears an estimate.
     """
 
     results: float = 0.0
@@ -45,6 +49,22 @@ class Missed:
     samples: int = 0
     shed: bool = False
     heaviest: float = 0.0
+    due: float = 0.0
+    done: float = 0.0
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether something was shed and no sample bounds what was missed."""
+        return self.shed and (self.samples == 0 or math.isinf(self.heaviest))
+
+    def unseen(self, expected: float = _UNSEEN) -> float:
+        """As many may be missed though no sample missed any: by the rule of three, unless told otherwise."""
+        return math.inf if self.is_blind else expected * max(self.heaviest, 1.0)
+
+    @property
+    def decided(self) -> float:
+        """The share of the pairs that were decided; 1 where their numbers are not known."""
+        return min(1.0, self.done / self.due) if self.due > 0.0 else 1.0
 
     def plus(self, other: Missed) -> Missed:
         """Both together: independent samples."""
@@ -55,7 +75,18 @@ class Missed:
             self.samples + other.samples,
             self.shed or other.shed,
             max(self.heaviest, other.heaviest),
+            self.due + other.due,
+            self.done + other.done,
         )
+
+    def guessed(self) -> Missed:
+        """The same, but where no sample missed anything: pairs not decided may match as the others do, unless
+        that would most likely have been seen.
+        """
+        if not self.shed or self.missed > 0.0 or self.decided == 0.0:
+            return self
+        guess = self.results * (1.0 / self.decided - 1.0)
+        return replace(self, missed=min(guess, self.unseen(_EVEN_UNSEEN)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +170,10 @@ def estimate_recall(
     what is left of each stream. `survived` says it better, with its own uncertainty.
 
     The interval is normal on the logarithm of the missed matches, which are positive and skewed; where none
-    was seen in the samples the bound is that of the rule of three.
+    was seen in the samples the bound is that of the rule of three, and the value goes by the pairs decided as
+    far as the samples allow it. Where samples are too few to tell, the interval is 0 to 1.
     """
+    parts = list(parts)
     total = reduce(Missed.plus, parts, Missed())
     kept = math.prod(1.0 - share(value, argument="dropped_shares") for value in dropped_shares)
     left = Survived(kept) if survived is None else survived
@@ -148,8 +181,10 @@ def estimate_recall(
         return RecallEstimate(0.0, 0.0, 0.0)
     if not total.shed:
         return _scaled(left, RecallEstimate(1.0, 1.0, 1.0))
-    value = _recall(total.results, total.missed)
-    if total.samples == 0 or math.isinf(total.heaviest):
+    if total.results + total.missed == 0.0:
+        return _scaled(left, RecallEstimate(total.decided, 0.0, 1.0))
+    value = _recall(total.results, sum(part.guessed().missed for part in parts))
+    if total.is_blind:
         return _scaled(left, RecallEstimate(value, 0.0, 1.0))
     least, most = _interval(total)
     return _scaled(left, RecallEstimate(value, _recall(total.results, most), _recall(total.results, least)))
@@ -168,7 +203,7 @@ def _scaled(left: Survived, inside: RecallEstimate) -> RecallEstimate:
 
 def _interval(total: Missed) -> tuple[float, float]:
     if total.missed == 0.0:
-        return 0.0, 3.0 * max(total.heaviest, 1.0)
+        return 0.0, total.unseen()
     spread = math.sqrt(math.log1p(total.variance / above(total.missed, 0.0, argument="missed") ** 2))
     reach = _quantile(total.samples) * spread
     return total.missed * math.exp(-reach), total.missed * math.exp(reach)

@@ -25,6 +25,7 @@ __all__ = ["RecallSums", "missed_by_line", "with_period"]
 
 _FEWEST_SAMPLES: Final = 3  # below, any share of the answer is possible
 _MOST_UNASKED: Final = 0.2  # of all units: where more of them cannot be sampled, nothing bounds the recall
+_UNASKED_DOUBT: Final = 2.0  # deviations: what such units miss, over what they would miss as the others
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,28 +80,35 @@ def with_period(
     chosen = chosen * (1.0 - unasked / (others + x.size))
     odds = (1.0 - chosen) / chosen
     spread = odds / chosen
-    powers = (np.ones_like(x), x, y, x * x, x * y, y * y)
+    spread_x = spread * x
+    hits = np.flatnonzero(y)  # few: most samples miss nothing
+    y_hits, spread_y = y[hits], spread[hits] * y[hits]
+    spread_xy, spread_yy = spread_y * x[hits], spread_y * y_hits
     return RecallSums(
         results=sums.results + results,
         others=sums.others + others,
         others_known=sums.others_known + known,
-        odds=_added3(sums.odds, [_sum(odds * power) for power in powers[:3]]),
-        spread=_added6(sums.spread, [_sum(spread * power) for power in powers]),
+        odds=_added3(sums.odds, [_sum(odds), _sum(odds * x), _sum(odds[hits] * y_hits)]),
+        spread=_added6(
+            sums.spread,
+            [_sum(part) for part in (spread, spread_x, spread_y, spread_x * x, spread_xy, spread_yy)],
+        ),
         spread_squared=sums.spread_squared + _sum(spread * spread),
         samples=sums.samples + x.size,
         shed=True,
         heaviest=max(sums.heaviest, float(odds.max())),
         unasked=sums.unasked,
-        spread_fourth=sums.spread_fourth + _sum((spread * y * y) ** 2),
+        spread_fourth=sums.spread_fourth + _sum(spread_yy * spread_yy),
     )
 
 
-def missed_by_line(sums: RecallSums) -> Missed:
-    """Results, and the estimate of what the probes missed, with its variance."""
-    if not sums.shed or sums.samples < _FEWEST_SAMPLES:
-        heaviest = float("inf") if sums.shed else 0.0
-        return Missed(sums.results, max(0.0, sums.odds[2]), shed=sums.shed, heaviest=heaviest)
+def missed_by_line(sums: RecallSums, *, due: float = 0.0, done: float = 0.0) -> Missed:
+    """Results, and the estimate of what the probes missed, with its variance; `due` and `done` pairs."""
     one, x, y, xx, xy, yy = sums.spread
+    is_shed = sums.shed and sums.others > 0.0  # samples of all that was left out leave nothing out
+    if not is_shed or sums.samples < _FEWEST_SAMPLES or one <= 0.0:
+        heaviest = math.inf if is_shed else 0.0
+        return Missed(sums.results, shed=is_shed, heaviest=heaviest, due=due, done=done)
     across = one * xx - x * x
     slope = max(0.0, (one * xy - x * y) / across) if sums.samples > 2 and across > 1e-9 * one * xx else 0.0
     height = (y - slope * x) / one
@@ -110,13 +118,15 @@ def missed_by_line(sums: RecallSums) -> Missed:
     missed = max(0.0, line + corrected)
     worth = one * one / sums.spread_squared if sums.spread_squared > 0.0 else float(sums.samples)
     samples = max(_FEWEST_SAMPLES, round(worth))  # so many samples of equal weight
-    fitted = scatter * samples / max(1, samples - 2)  # the line follows its own samples
+    # The line follows its own samples, three of them to the point; but matches scatter at least by chance.
+    fitted = max(scatter * samples / max(1, samples - 2), y)
     if sums.spread_fourth > 0.0:
         # Most samples miss nothing; the scatter is known only as well as those tell that do.
         samples = max(_FEWEST_SAMPLES, min(samples, round(2.0 * yy * yy / sums.spread_fourth)))
-    is_blind = sums.unasked > _MOST_UNASKED * (sums.others + sums.samples)
-    heaviest = math.inf if is_blind else sums.heaviest
-    return Missed(sums.results, missed, max(0.0, fitted), samples, True, heaviest)
+    unasked = sums.unasked / (sums.others + sums.samples)
+    fitted += (_UNASKED_DOUBT * unasked * missed) ** 2
+    heaviest = math.inf if unasked > _MOST_UNASKED else sums.heaviest
+    return Missed(sums.results, missed, fitted, samples, True, heaviest, due, done)
 
 
 def _plus(
@@ -132,8 +142,8 @@ def _plus(
 
 
 def _sum(values: npt.NDArray[np.float64]) -> float:
-    """Exact, so that it does not depend on where the array lies in memory."""
-    return math.fsum(values.tolist())
+    """One after the other: numpy's own sum depends on where the array lies in memory."""
+    return float(np.cumsum(values)[-1]) if values.size else 0.0
 
 
 def _added3(sums: tuple[float, float, float], more: list[float]) -> tuple[float, float, float]:

@@ -29,6 +29,7 @@ from watersmeet.cost.regulate import regulate
 from watersmeet.cost.shrink import AgeCounts, WindowNeed, lost_results, rows_to_keep, share_of_answer
 from watersmeet.cost.unit_costs import (
     BASELINES,
+    KINDS,
     STRUCTURES,
     CostCurve,
     Kind,
@@ -36,13 +37,23 @@ from watersmeet.cost.unit_costs import (
     Structure,
     UnitCosts,
 )
-from watersmeet.cost.work import DirectionLoad, Work, predicted_cost, probe_work, stream_cost, structure_costs
+from watersmeet.cost.work import (
+    DirectionLoad,
+    Price,
+    Work,
+    predicted_cost,
+    probe_work,
+    stream_cost,
+    structure_costs,
+    structure_prices,
+)
 
 if TYPE_CHECKING:
     from watersmeet.join.calibration.calibrate import calibrate
 
 __all__ = [
     "BASELINES",
+    "KINDS",
     "STRUCTURES",
     "AgeCounts",
     "Algorithm",
@@ -58,6 +69,7 @@ __all__ = [
     "Model",
     "Observation",
     "OperationCosts",
+    "Price",
     "Shares",
     "Structure",
     "Switch",
@@ -88,6 +100,7 @@ __all__ = [
     "split_memory_by_density",
     "stream_cost",
     "structure_costs",
+    "structure_prices",
     "worth_switching",
 ]
 

@@ -11,6 +11,7 @@ from watersmeet.cost.work import DirectionLoad
 from watersmeet.vocabulary import (
     Band,
     Cosine,
+    Distance,
     Dot,
     Equal,
     Jaccard,
@@ -19,18 +20,25 @@ from watersmeet.vocabulary import (
     SameSet,
     Subset,
     Superset,
+    Where,
 )
 
 __all__ = ["DEFAULT_KEYS", "estimate_loads", "kind_of"]
 
 DEFAULT_KEYS: Final = 1000.0
+_DISTANCES: Final[dict[str, Kind]] = {
+    "mean-abs": "distance/mean-abs",
+    "l2": "distance/l2",
+    "cosine": "distance/cosine",
+    "hamming": "distance/hamming",
+}
 _SET_SELECTIVITY: Final = 1e-3  # of a set predicate of which nothing is known; SPEC G13 measured 9.2e-4
 
 
 def kind_of(leaf: Predicate | None) -> Kind:
     """The kind of a simple predicate, by what can find its partners; "every" for none at all.
 
-    "checked" where each pair costs what a function, or the length of its vectors, makes it cost.
+    "checked" where each pair costs what a compiled function makes it cost.
     """
     match leaf:
         case Equal():
@@ -41,6 +49,10 @@ def kind_of(leaf: Predicate | None) -> Kind:
             return "overlap"
         case Dot() | Cosine():
             return "weighted"
+        case Distance(metric=metric):
+            return _DISTANCES[metric]
+        case Where():
+            return "where"
         case None:
             return "every"
         case _:
@@ -61,7 +73,7 @@ def estimate_loads(
     rates         rows per second of each stream
     window_rows   rows of each window when it is full
     keys          different keys, or different items of sets, in each window
-    items         items per set of each stream; 1 for keys
+    items         items per set of each stream; 1 for keys; words of eight bytes per vector for distances
     selectivity   share of the pairs that match; by default one in `keys`, or in a thousand for sets
     """
     rates = _check.pair(rates, argument="rates")
@@ -82,7 +94,7 @@ def estimate_loads(
                 window_rate=rates[window],
                 window_rows=rows,
                 matches=rows * min(share, 1.0),
-                items=items[probing] if listed else 1.0,
+                items=items[probing] if listed or kind.startswith("distance/") else 1.0,
                 entries=rows * items[window] * items[probing] / keys[window] if listed else None,
             )
         )

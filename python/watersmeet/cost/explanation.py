@@ -14,8 +14,8 @@ from watersmeet.cost.work import DirectionLoad
 __all__ = ["DirectionPlan", "Explanation", "explain_direction"]
 
 _UNPRICED: Final = (
-    "nothing else serves this predicate; what a pair costs depends on the function, or on the vectors, that"
-    " decide it, so nothing is predicted"
+    "nothing else serves this predicate; what a pair costs depends on the function, or on the length of the"
+    " vectors, so nothing is predicted"
 )
 
 

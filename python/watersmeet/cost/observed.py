@@ -30,19 +30,22 @@ def observed_loads(
     items          items per set of each stream, where windows are scanned and nothing is looked up
     entry_shares   per window, entries that a probe would read for each row of it; what was read is preferred
 
-    Pairs found are not counted per direction; they are shared out by the pairs that were due in each.
+    Pairs found are not counted per direction; they are shared out by the pairs that were met in each, which
+    are those due less those owed for rows given up under a memory limit: these cost nothing.
     """
     if not isinstance(seconds, tuple):
         seconds = (_check.positive(seconds, argument="seconds"),) * 2
     own_s = _check.pair(seconds, argument="seconds", above_zero=True)
-    due = [_gained(before, after, probing, "due") for probing in (0, 1)]
+    met = [
+        _gained(before, after, probing, "due") - _gained(before, after, probing, "lost") for probing in (0, 1)
+    ]
     found = after.results - before.results
-    share = min(1.0, found / sum(due)) if sum(due) else 0.0
+    share = min(1.0, found / sum(met)) if sum(met) else 0.0
     loads = []
     for window in (0, 1):
         probing = 1 - window
         probes = _gained(before, after, probing, "probes")
-        rows = due[probing] / probes if probes else float(after.streams[window].window_rows)
+        rows = met[probing] / probes if probes else float(after.streams[window].window_rows)
         share_read = None if entry_shares is None else entry_shares[window]
         looked_up, read = (_gained(before, after, probing, name) for name in ("lookups", "postings"))
         entries = rows * (share if share_read is None else share_read)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields
 from itertools import pairwise
 from operator import attrgetter
 from types import MappingProxyType
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from watersmeet.cost import _check
 from watersmeet.errors import ConfigError
@@ -29,20 +29,37 @@ __all__ = [
     "UnitCosts",
 ]
 
-Kind: TypeAlias = Literal["equal", "band", "overlap", "weighted", "every", "checked"]
+Kind: TypeAlias = Literal[
+    "equal",
+    "band",
+    "overlap",
+    "weighted",
+    "distance/mean-abs",
+    "distance/l2",
+    "distance/cosine",
+    "distance/hamming",
+    "where",
+    "every",
+    "checked",
+]
 Structure: TypeAlias = Literal[
     "scan", "hash", "inverted/heap", "inverted/count", "inverted/bitmap", "inverted-by-id"
 ]
-KINDS: Final[tuple[Kind, ...]] = ("equal", "band", "overlap", "weighted", "every", "checked")
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 _INVERTED: Final[tuple[Structure, ...]] = ("scan", "inverted/heap", "inverted/count", "inverted/bitmap")
-# What a window may be kept as, by kind of predicate. Where a pair is put to a user's function, or is one of
-# vectors of any length, no cost is known beforehand.
+# What a window may be kept as, by kind of predicate. A pair put to wm.where() is priced without the function,
+# one put to a compiled function not at all.
 STRUCTURES: Final[Mapping[Kind, tuple[Structure, ...]]] = MappingProxyType(
     {
         "equal": ("scan", "hash"),
         "band": ("scan",),
         "overlap": _INVERTED,
         "weighted": _INVERTED,
+        "distance/mean-abs": ("scan",),
+        "distance/l2": ("scan",),
+        "distance/cosine": ("scan",),
+        "distance/hamming": ("scan",),
+        "where": ("scan",),
         "every": ("scan",),
         "checked": (),
     }
@@ -62,7 +79,7 @@ class OperationCosts:
     row: float = 0.0  # one row of the window scanned
     block: float = 0.0  # one block of the scan that holds a match
     step: float = 0.0  # one entry of a chain or posting list read; in a heap, per level
-    word: float = 0.0  # one word of a bitmap or counter row
+    word: float = 0.0  # one word of a bitmap or counter row, or of a vector
     match: float = 0.0  # one pair found
     insert: float = 0.0  # one row taken in, beyond what a scanned window pays
     expire: float = 0.0  # one row dropped, the same

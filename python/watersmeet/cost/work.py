@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter, mul
-from typing import Final
+from typing import Final, TypeAlias
 
 from watersmeet.cost import _check
 from watersmeet.cost.unit_costs import KINDS, Kind, OperationCosts, Structure, UnitCosts, operations_of
@@ -14,17 +14,21 @@ from watersmeet.errors import ConfigError
 
 __all__ = [
     "DirectionLoad",
+    "Price",
     "Work",
     "predicted_cost",
     "probe_work",
     "rebuild_cost",
     "stream_cost",
     "structure_costs",
+    "structure_prices",
 ]
 
 _SCAN_BLOCK: Final = 64.0  # rows that a vectorised scan decides on at once
 _WORD_BITS: Final = 64.0
 _NANOSECONDS: Final = 1e-9
+
+Price: TypeAlias = tuple[float, float]  # seconds of a probe, and of a row that comes and goes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +40,8 @@ class DirectionLoad:
     window_rate    rows per second of the window's own stream
     window_rows    rows in the window when it is full
     matches        pairs that a probe finds, on average
-    items          keys or items that a probe looks up: 1 for keys, the size of the set for sets
+    items          keys or items that a probe looks up: 1 for keys, the size of the set for sets; for
+                   distances, words of eight bytes in a vector
     entries        entries of the looked-up lists within the window, all together, on average; None: `matches`
     met_rows       rows of the window that a probe may match, by their times; None: all of them. Where large
                    batches take turns, the stream that is pushed first finds little of the other's window
@@ -75,6 +80,10 @@ class DirectionLoad:
     def met(self) -> float:
         """Rows that a probe may match."""
         return self.window_rows if self.met_rows is None else self.met_rows
+
+    def cost_at(self, price: Price) -> float:
+        """Seconds of processor time per second, by what a probe takes and a row that comes and goes."""
+        return self.probing_rate * price[0] + self.window_rate * price[1]
 
     @property
     def listed(self) -> float:
@@ -115,6 +124,10 @@ def probe_work(load: DirectionLoad, structure: Structure) -> Work:
     rows, items, entries = load.met, load.items, load.listed
     if load.kind == "every":
         return Work(probe=1.0, match=rows)
+    if load.kind == "where":
+        return Work(probe=min(1.0, rows), row=rows)
+    if load.kind.startswith("distance/"):
+        return Work(probe=min(1.0, rows), row=rows, word=rows * items)
     # Sets match seldom, and what they cost is in the candidates looked at, not in the pairs reported.
     matches = 0.0 if load.kind in ("overlap", "weighted") else load.matches
     match structure:
@@ -137,21 +150,26 @@ def probe_work(load: DirectionLoad, structure: Structure) -> Work:
 
 def predicted_cost(load: DirectionLoad, structure: Structure, costs: OperationCosts) -> float:
     """Seconds of processor time per second for all that touches the window: [Kang] eq. 1."""
-    return _cost(load, structure, operations_of(costs))
+    return load.cost_at(_price(load, structure, operations_of(costs)))
 
 
 def structure_costs(load: DirectionLoad, unit_costs: UnitCosts) -> dict[Structure, float]:
     """The same of every structure that may be advised for the window, on a machine with these unit costs."""
+    return {name: load.cost_at(price) for name, price in structure_prices(load, unit_costs).items()}
+
+
+def structure_prices(load: DirectionLoad, unit_costs: UnitCosts) -> dict[Structure, Price]:
+    """Seconds of a probe, and of a row that comes and goes, by structure that may be advised."""
     return {
-        structure: _cost(load, structure, unit_costs.curves[load.kind, structure].values(load.window_rows))
+        structure: _price(load, structure, unit_costs.curves[load.kind, structure].values(load.window_rows))
         for structure in unit_costs.structures(load.kind)
     }
 
 
-def _cost(load: DirectionLoad, structure: Structure, costs: tuple[float, ...]) -> float:
+def _price(load: DirectionLoad, structure: Structure, costs: tuple[float, ...]) -> Price:
     *_, insert, expire = costs
     probe = probe_work(load, structure).times_values(costs)
-    return (load.probing_rate * probe + load.window_rate * (insert + expire)) * _NANOSECONDS
+    return probe * _NANOSECONDS, (insert + expire) * _NANOSECONDS
 
 
 def stream_cost(

@@ -11,29 +11,34 @@ __all__ = ["Guard"]
 
 
 class Guard:
-    """A lock that tells a thread which already holds it so, instead of waiting for itself for ever."""
+    """A lock that tells a thread which already holds it so, instead of waiting for itself for ever.
 
-    __slots__ = ("_lock", "_owner")
+    Used with `with`; or, where two calls less matter, as __enter__() and __exit__() do it.
+    """
+
+    __slots__ = ("acquire", "owner", "release")
 
     def __init__(self) -> None:
-        self._lock = Lock()
-        self._owner = 0
+        lock = Lock()
+        self.acquire, self.release = lock.acquire, lock.release
+        self.owner = 0
 
     def __enter__(self) -> None:
-        if not self._lock.acquire(blocking=False):
-            self._wait()
-        self._owner = get_ident()
+        if not self.acquire(False):
+            self.wait()
+        self.owner = get_ident()
 
-    def _wait(self) -> None:
-        if self._owner == get_ident():
+    def wait(self) -> None:
+        """Wait for another thread; WatersmeetError if it is this one."""
+        if self.owner == get_ident():
             raise WatersmeetError(
                 "a join was called from inside its own where() function; the function may look at its two"
                 " blocks only"
             )
-        self._lock.acquire()
+        self.acquire()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._owner = 0
-        self._lock.release()
+        self.owner = 0
+        self.release()

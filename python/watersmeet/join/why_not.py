@@ -169,7 +169,20 @@ def _late(engine: Engine, left: AskedRow, right: AskedRow) -> Iterator[Reason]:
             and row.time_ns < watermark
         ):
             by = _span(watermark - row.time_ns)
-            yield Reason("late", f"{_upper(row)} would be late: it is {by} behind the stream's watermark.")
+            yield Reason(
+                "late",
+                f"{_upper(row)} would be late: it is {by} behind the stream's watermark.{_number(engine)}",
+            )
+
+
+def _number(engine: Engine) -> str:
+    """What to do if the row that was given by its values is one that came before."""
+    if engine.memory is None or not engine.memory.may_shrink:
+        return ""
+    return (
+        " If it came in time, give its number instead: it may have left its window early, to keep the join"
+        f" under memory_limit={engine.memory.limit:,}."
+    )
 
 
 def _waiting(engine: Engine, left: AskedRow, right: AskedRow) -> Iterator[Reason]:

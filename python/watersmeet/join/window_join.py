@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from numbers import Real
+from threading import get_ident
 from typing import Any, Literal, Self, overload
 
 import pyarrow as pa
@@ -115,8 +116,15 @@ class WindowJoin:
         if at is not None:
             _check_arrival(at)
         side = self._side(stream)
-        with self._guard:
+        guard = self._guard  # as `with` does it: small batches are pushed often
+        if not guard.acquire(False):
+            guard.wait()
+        guard.owner = get_ident()
+        try:
             return self._engine.push(side, batch, at=at)
+        finally:
+            guard.owner = 0
+            guard.release()
 
     def refill(self, stream: str, batch: Any) -> None:
         """Take rows whose results are known already, as from a log: they can be met, and look for nobody.
@@ -211,10 +219,11 @@ class WindowJoin:
         return self._engine.metrics()
 
     def _side(self, stream: str) -> int:
-        side = self._sides.get(stream) if isinstance(stream, str) else None
-        if side is None:
-            raise ConfigError(f"stream={stream!r}: expected one of {', '.join(map(repr, self._sides))}")
-        return side
+        try:
+            return self._sides[stream]
+        except (KeyError, TypeError):
+            names = ", ".join(map(repr, self._sides))
+            raise ConfigError(f"stream={stream!r}: expected one of {names}") from None
 
 
 def _check_arrival(at: object) -> None:

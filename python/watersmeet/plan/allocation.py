@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from watersmeet.plan import _check
+from watersmeet.plan._portable import Portable
 from watersmeet.plan.cover import Cover
 from watersmeet.plan.plan import Plan
 
@@ -14,7 +15,7 @@ __all__ = ["Allocation", "Flow", "flow", "from_counts", "from_paths", "from_prob
 
 
 @dataclass(frozen=True, slots=True)
-class Flow:
+class Flow(Portable):
     """What allowances come to: probes really made, and rows that each join makes, per second."""
 
     probes: Mapping[str, float]
@@ -27,7 +28,7 @@ class Flow:
 
 
 @dataclass(frozen=True, slots=True)
-class Allocation:
+class Allocation(Portable):
     """A budget spread over the half-way joins.
 
     probes       per half-way join, named by the probing input: probes per second that it may make

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from watersmeet.errors import ConfigError
+from watersmeet.plan._portable import Portable
 from watersmeet.plan.freshness import refresh_rates, slack_s
 from watersmeet.plan.plan import Plan
 
@@ -25,7 +26,7 @@ _TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Cover:
+class Cover(Portable):
     """What freshness takes.
 
     rates              rows per second that must enter each state

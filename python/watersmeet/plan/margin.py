@@ -50,9 +50,12 @@ def with_headroom(
         for name, each in allowances.items()
     }
     wanted = sum(room.values())
-    part = min(1.0, _MOST_TAKEN * allowances[entrance] / wanted) if wanted else 0.0
-    lent = {entrance: part * wanted}
-    return {name: each + part * room[name] - lent.get(name, 0.0) for name, each in allowances.items()}
+    part = min(1.0, _MOST_TAKEN * allocation.paths[path.stream] / wanted) if wanted else 0.0
+    lent = dict(zip(path.hops, path.probes_per_hop, strict=True))
+    return {
+        name: each + part * (room[name] - wanted * lent.get(name, 0.0) / path.probes_per_row)
+        for name, each in allowances.items()
+    }
 
 
 def carried(allowances: Mapping[str, float]) -> dict[str, float]:

@@ -23,6 +23,8 @@ from watersmeet.plan.tree import Node, Tree
 from watersmeet.plan.workload import Workload
 
 _FIRM = 50.0  # matches that it takes to believe that the two half-way joins of a join differ
+_SURE = 3.0  # standard deviations beyond which a difference is no chance
+_BUNCH = 6.0  # times the variance of independent matches, at least: like keys come together
 _FIRM_ROWS = 10.0  # or those of so many rows of streams, if these are more
 
 __all__ = [
@@ -44,12 +46,20 @@ class Drift:
 
     made: Mapping[str, float] = field(default_factory=dict)
     expected: Mapping[str, float] = field(default_factory=dict)
+    bunches: Mapping[str, float] = field(default_factory=dict)  # matches that come together
 
     def skew(self) -> dict[str, float]:
         """Workload's, as far as there are matches enough to say so."""
-        return {
-            name: (self.made[name] + _FIRM) / (expected + _FIRM) for name, expected in self.expected.items()
-        }
+        return {name: self._skew(name) for name in self.expected}
+
+    def _skew(self, name: str) -> float:
+        """Shrunk towards 1 by as many matches as it takes; by fewer, the less what was found can be chance:
+        beside a half-way join that finds nothing at all, a few matches are much.
+        """
+        made, expected = self.made[name], self.expected[name]
+        spread = max(_BUNCH, self.bunches.get(name, 0.0)) * (expected + 1.0)
+        doubt = min(1.0, _SURE**2 * spread / max((made - expected) ** 2, 1e-300))
+        return (made + _FIRM * doubt) / (expected + _FIRM * doubt)
 
 
 def drifted(
@@ -57,7 +67,7 @@ def drifted(
 ) -> Drift:
     """The drift with one period more."""
     sizes = _sizes(tree, period)
-    made, expected = {}, {}
+    made, expected, bunches = {}, {}, {}
     for join in tree.joins:
         if not _crossing(join, pairs):
             continue
@@ -70,7 +80,8 @@ def drifted(
         for name, each in compared.items():
             made[name] = memory * before.made.get(name, 0.0) + period.made[name]
             expected[name] = memory * before.expected.get(name, 0.0) + share * each
-    return Drift(made, expected)
+            bunches[name] = max(memory * before.bunches.get(name, 0.0), period.bunch(name))
+    return Drift(made, expected, bunches)
 
 
 def measured_workload(

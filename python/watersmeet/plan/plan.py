@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from watersmeet.errors import ConfigError
 from watersmeet.plan import _check
+from watersmeet.plan._portable import Portable
 from watersmeet.plan.cells import EVEN, CellCurve
 from watersmeet.plan.tree import Node, Tree, TreeLike, parse_tree
 
@@ -61,7 +62,7 @@ class Path:
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class Plan:
+class Plan(Portable):
     """A tree of joins and its statistics, all per second.
 
     tree          nested pairs of stream names
@@ -136,14 +137,24 @@ class Plan:
         """The same plan with other numbers of rows in some of its states."""
         return self._but(states={**self.states, **states}, freshness=self.freshness)
 
-    def _but(self, *, states: Mapping[str, float], freshness: Mapping[str, float]) -> Plan:
+    def with_whole_probes(self) -> Plan:
+        """The same plan where every probe looks at a whole state."""
+        return self._but(states=self.states, freshness=self.freshness, curves={}) if self.curves else self
+
+    def _but(
+        self,
+        *,
+        states: Mapping[str, float],
+        freshness: Mapping[str, float],
+        curves: Mapping[str, CellCurve] | None = None,
+    ) -> Plan:
         return Plan(
             self.tree,
             rates=self.rates,
             states=states,
             selectivity=self.selectivity,
             freshness=freshness,
-            curves=self.curves,
+            curves=self.curves if curves is None else curves,
             filling=self.filling,
         )
 

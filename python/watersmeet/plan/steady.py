@@ -48,12 +48,15 @@ def steady_state(workload: Workload, tree: TreeLike, *, budget: float, policy: P
     plan = workload.plan(tree)
     best: Steady | None = None
     for rounds in range(1, _MOST_ROUNDS + 1):
-        chosen = allocate(plan, budget=budget, policy=policy)
+        # With cells, what withdraw() finds in the states that it makes is better than what any one of the
+        # plans on the way would have it find, sixty times over.
+        chosen = allocate(plan.with_whole_probes(), budget=budget, policy=policy)
         own_plan = settle(workload, plan, chosen.probes)
         own = from_probes(own_plan, chosen.probes, policy=policy, budget=budget)
         settled = _close(plan.states, own_plan.states)
         if best is None or settled or own.throughput > best.allocation.throughput:
-            best = Steady(own_plan, chosen if settled else own, rounds, settled)
+            own = replace(own, paths=chosen.paths, cover=chosen.cover) if settled else own
+            best = Steady(own_plan, own, rounds, settled)
         if settled:
             break
         step = 1.0 if rounds < _MOST_ROUNDS // 3 else 0.3

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from watersmeet.errors import ConfigError
+from watersmeet.plan._portable import Portable
 
 __all__ = ["Node", "Tree", "TreeLike", "every_tree", "parse_tree"]
 
@@ -35,7 +36,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class Tree(Portable):
     """A tree of binary joins over two or more streams, inputs before the joins that need them."""
 
     root: Node

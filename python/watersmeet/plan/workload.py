@@ -14,6 +14,7 @@ from types import MappingProxyType
 
 from watersmeet.errors import ConfigError
 from watersmeet.plan import _check
+from watersmeet.plan._portable import Portable
 from watersmeet.plan.cells import CellCurve
 from watersmeet.plan.plan import Plan
 from watersmeet.plan.stay import stays
@@ -23,7 +24,7 @@ __all__ = ["Workload"]
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class Workload:
+class Workload(Portable):
     """Streams, their windows, and how selective each pair's predicate is.
 
     rates         rows per second of each stream

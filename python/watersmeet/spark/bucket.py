@@ -80,7 +80,9 @@ def apply(
         log.index = replace(log.index, carried={})
     else:
         beside_s = finding - began + committing - joined + live.commit_s
-        budget.note_overhead(sum(len(entry.times) for entry in rows), beside_s)
+        count = sum(len(entry.times) for entry in rows)
+        budget.note_overhead(count, beside_s)
+        done.counts["rows_us"] = int(budget.rows_s(count) * 1e6)
         log.index = replace(log.index, carried=budget.carried(live))
     log.index = replace(log.index, timer=done.timer)
     log.commit()

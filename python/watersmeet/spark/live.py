@@ -47,6 +47,15 @@ class Live:
             default=0,
         )
 
+    def entries(self, rows: list[Arrived]) -> int:
+        """How many rows these are to the lanes: one that enters two of them counts twice."""
+        return sum(
+            len(entry.times)
+            for lane in self.request.lanes
+            for entry in rows
+            if _enters(entry, lane, entry.side)
+        )
+
     def push(self, rows: list[Arrived]) -> list[pa.Table]:
         """The results of a batch. Requires: there is room for it, and no budget."""
         return [

@@ -28,6 +28,7 @@ import pyarrow as pa
 from watersmeet.control import BatchCosts, affordable_units, learn_batch
 from watersmeet.spark.counts import estimates
 from watersmeet.spark.live import Arrived, Live
+from watersmeet.spark.missing import Missing
 from watersmeet.spark.request import Request
 from watersmeet.vocabulary import Comparisons, PerBatch
 from watersmeet.vocabulary.duration import NANOSECONDS
@@ -39,9 +40,9 @@ clock: Callable[[], float] = time.perf_counter
 _BATCH_S: Final = 8.0  # of the bucket's clock that a micro-batch takes
 _STRETCHES: Final = 8
 _STRETCH_ROWS: Final = 512  # at least, unless the micro-batch has fewer
-_AIM: Final = 0.85  # share of the span that is planned for: costs vary from batch to batch
+_AIM: Final = 0.8  # share of the span that is planned for: costs vary from batch to batch
 _LEAST_LANE_SHARE: Final = 0.05
-_NOTHING: Final = (0.0, 0.0, 0.0)  # found, missed, variance of that
+_MOST_RISE: Final = 2.0  # of what a row takes beside the join, from batch to batch: a disk may hiccup
 
 
 class Meter:
@@ -52,12 +53,13 @@ class Meter:
         self._request, self._budget = request, request.shed.budget
         goes_on = courses(request, carried, disorder) is not None
         # What joins found and missed that had another policy, or another room for disorder.
-        self.past: list[float] = list(carried.get("past" if goes_on else "known", _NOTHING))
+        self.past = Missing(*carried.get("past" if goes_on else "known", ()))
         self._tick = int(carried.get("clock", 0)) if goes_on else 0
         self._ends: list[int | None] = list(carried.get("ends", (None, None)))
         self._costs = BatchCosts(*carried.get("costs", ()))
         self._row_s = float(carried.get("row_s", 0.0))  # of a row, beside the join: its way to the log
         self._dues: list[float] = list(carried.get("dues", [1.0] * len(request.lanes)))
+        self._entries = 0
 
     def join(self, live: Live, rows: list[Arrived]) -> list[pa.Table]:
         """The results of a micro-batch, as many as the budget allows."""
@@ -69,23 +71,36 @@ class Meter:
         assert isinstance(self._budget, PerBatch)
         left_s = self._bound_s() * _AIM - self._row_s * _count(rows)
         stretches = _cut(rows, min(_STRETCHES, max(1, _count(rows) // _STRETCH_ROWS)))
+        entries = [live.entries(stretch) for stretch in stretches]
+        self._entries = sum(entries)
         seconds = _BATCH_S / len(stretches)
         out = []
         for place, stretch in enumerate(stretches):
-            bound_s = max(left_s / (len(stretches) - place), 1e-3 * self._bound_s())
-            units = affordable_units(self._costs, rows=_count(stretch), bound_s=bound_s)
+            # All rows to come are seen to before a unit is spent; what is then left is theirs in equal parts.
+            to_come = max(1, sum(entries[place:]))
+            bound_s = max(left_s, 1e-3 * self._bound_s())
+            units = affordable_units(self._costs, rows=to_come, bound_s=bound_s) * entries[place] / to_come
             began, before = clock(), live.units()
             out += self._drained(live, stretch, seconds=seconds, units_per_s=units / seconds)
             took_s = max(0.0, clock() - began)
             left_s -= took_s
             done = live.units() - before
-            self._costs = learn_batch(self._costs, rows=_count(stretch), units=done, seconds=took_s)
+            self._costs = learn_batch(self._costs, rows=entries[place], units=done, seconds=took_s)
         return out
 
+    def rows_s(self, rows: int) -> float:
+        """What the rows of this batch took by what is known now, whatever was shed; 0 if not measured."""
+        if isinstance(self._budget, Comparisons):
+            return 0.0
+        return self._row_s * rows + self._costs.per_row_and_unit[0] * self._entries
+
     def note_overhead(self, rows: int, seconds: float) -> None:
-        """What the batch took beside the join."""
+        """What the batch took beside the join. The first one also loads what the later ones find loaded."""
         if rows:
-            self._row_s = 0.5 * self._row_s + 0.5 * max(0.0, seconds) / rows
+            row_s = max(0.0, seconds) / rows
+            if self._row_s > 0.0:
+                row_s = min(row_s, _MOST_RISE * self._row_s)
+            self._row_s = 0.5 * (self._row_s + row_s)
 
     def carried(self, live: Live) -> dict[str, Any]:
         """What the next batch needs to know, on whichever worker it is."""
@@ -97,8 +112,8 @@ class Meter:
             "dues": self._dues,
             "policy": _policy(self._request),
             "disorder": live.disorder,
-            "past": self.past,
-            "known": [past + now for past, now in zip(self.past, estimates(live.looks()), strict=True)],
+            "past": astuple(self.past),
+            "known": astuple(Missing.sum([self.past, estimates(live.looks())])),
             "courses": [base64.b64encode(course).decode() for course in live.courses()],
         }
 

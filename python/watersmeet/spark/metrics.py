@@ -44,7 +44,7 @@ class JoinMetrics:
 
     def recall_in(self, label: int) -> Estimate:
         """The recall of one bucket since the query began."""
-        return _recall(self.buckets[label])
+        return recall_of(self.buckets[label])
 
 
 def metrics(query: StreamingQuery, name: str = "join") -> JoinMetrics:
@@ -66,7 +66,7 @@ def metrics(query: StreamingQuery, name: str = "join") -> JoinMetrics:
     total = {counter: sum(row["total"][counter] for row in rows) for counter in (*COUNTERS, *MEASURES)}
     # A bucket that had no rows for a while still has its state.
     total |= {gauge: sum(bucket[gauge] for bucket in buckets.values()) for gauge in GAUGES}
-    last = dict.fromkeys((*COUNTERS, *MEASURES), 0.0)
+    last = dict.fromkeys((*COUNTERS, *MEASURES), 0)
     if rows:
         last = {counter: rows[-1]["total"][counter] for counter in last}
         last |= {gauge: total[gauge] for gauge in GAUGES}
@@ -75,7 +75,7 @@ def metrics(query: StreamingQuery, name: str = "join") -> JoinMetrics:
         total=total,
         buckets=buckets,
         batches=len(rows),
-        recall=_recall(total),
+        recall=recall_of(total),
         last_recall=float(rows[-1]["total"]["recall"]) if rows else 1.0,
     )
 
@@ -84,11 +84,7 @@ def _by_bucket(reports: Iterable[Any]) -> dict[int, dict[str, float]]:
     """What each bucket reported in a micro-batch; one that was called twice reported twice."""
     out: dict[int, dict[str, float]] = {}
     for report in reports:
-        held = out.setdefault(report["label"], dict.fromkeys((*COUNTERS, *MEASURES), 0.0))
+        held = out.setdefault(report["label"], dict.fromkeys((*COUNTERS, *MEASURES), 0))
         for counter in held:
             held[counter] += report[counter]
     return out
-
-
-def _recall(counts: Mapping[str, float]) -> Estimate:
-    return recall_of(found=counts["found"], missed=counts["missed"], variance=counts["missed_variance"])

@@ -24,13 +24,23 @@ __all__ = ["OBSERVED", "configure", "streaming_join"]
 OBSERVED: Final = "watersmeet"  # how names of observed metrics begin
 _PROVIDER: Final = "spark.sql.streaming.stateStore.providerClass"
 _ROCKSDB: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+_ARROW_BYTES: Final = "spark.sql.execution.arrow.maxBytesPerBatch"
+_NO_BOUND: Final = (1 << 31) - 1  # Spark's word for it
 _CHANGELOG: Final = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
 
 
-def configure(spark: Any) -> None:
-    """Set what Spark's stateful operators need: the RocksDB state store, with changelog checkpoints."""
+def configure(spark: Any, *, wide_rows: bool = False) -> None:
+    """Set what Spark's stateful operators need: the RocksDB state store, with changelog checkpoints.
+
+    Unless rows are wide (a batch of spark.sql.execution.arrow.maxRecordsPerBatch of them would not fit into
+    memory), or the session says something of its own, batches on their way to Python are bounded by rows
+    alone: to bound them by bytes as well, Spark sums up the batch anew at every row, which takes longer than
+    to write the row. A bucket's part of a micro-batch must then stay below the 2 GB of an Arrow column.
+    """
     spark.conf.set(_PROVIDER, _ROCKSDB)
     spark.conf.set(_CHANGELOG, "true")
+    if not wide_rows and _ARROW_BYTES not in spark.conf.getAll:
+        spark.conf.set(_ARROW_BYTES, str(_NO_BOUND))
 
 
 def streaming_join(

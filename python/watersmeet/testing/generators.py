@@ -6,6 +6,7 @@ again.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -196,7 +197,7 @@ def _arrivals(profile: Sequence[tuple[float, float]], phase: float) -> npt.NDArr
             raise ConfigError(
                 f"profile: ({length_s!r}, {rate_per_s!r}) is negative; (seconds, rate) >= 0 is allowed"
             )
-        count = round(length_s * rate_per_s)
+        count = max(0, math.ceil(length_s * rate_per_s - phase))  # before the next stretch begins
         stretches.append(start_s + (np.arange(count) + phase) / rate_per_s if count else np.empty(0))
         start_s += length_s
     return np.concatenate(stretches) if stretches else np.empty(0)

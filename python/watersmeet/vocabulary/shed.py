@@ -75,7 +75,7 @@ class Shed:
 
     budget         "cpu": keep up with the wall clock; comparisons(n) per second of stream; per_batch(span)
     policy         "auto", "gedik" (as published), "density", "content", or "random-drop" (the baseline)
-    adapt          for "gedik": a prefix of ("rate", "time", "direction")
+    adapt          for "gedik": a prefix of ("rate", "time", "direction"), or just "rate"
     utility        value of a row by its type (Stream.type); None values all alike
     utility_of     how the values of its members make a result's value: their "max" or "mean"
     rate_period    how often the fraction is set anew                                  T_r, [Gedik] Alg. 1
@@ -104,7 +104,7 @@ class Shed:
         budget: Budget = "cpu",
         *,
         policy: Policy = "auto",
-        adapt: tuple[Adaptation, ...] = ADAPTATIONS,
+        adapt: tuple[Adaptation, ...] | Literal["rate"] = ADAPTATIONS,
         utility: Mapping[Any, float] | None = None,
         utility_of: Literal["max", "mean"] = "max",
         rate_period: SpanLike = "5s",
@@ -147,7 +147,7 @@ def _adaptations(value: object) -> tuple[Adaptation, ...]:
     given = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list | tuple) else None
     if not given or given != ADAPTATIONS[: len(given)]:
         raise ConfigError(
-            f"Shed(adapt)={value!r}: expected ('rate',), ('rate', 'time') or ('rate', 'time', 'direction')"
+            f"Shed(adapt)={value!r}: expected 'rate', ('rate', 'time') or ('rate', 'time', 'direction')"
         )
     return ADAPTATIONS[: len(given)]
 

@@ -94,7 +94,7 @@ class Stream:
         values = {
             "name": name,
             "time": _check.column_name(time, argument=f"{about} time"),
-            "window": None if window is None else parse_span(window, argument=f"{about} window"),
+            "window": _optional_window(window, argument=f"{about} window"),
             "lateness": _lateness(lateness, argument=f"{about} lateness"),
             "on_late": _check.one_of(on_late, ("count", "keep", "raise"), argument=f"{about} on_late"),
             "idle_timeout": _optional_span(idle_timeout, argument=f"{about} idle_timeout"),
@@ -113,6 +113,14 @@ def positive_span(value: object, *, argument: str) -> Span:
     if span.amount == 0:
         raise ConfigError(f"{argument}={value!r}: expected a span of time above 0")
     return span
+
+
+def _optional_window(value: object, *, argument: str) -> Span | None:
+    """Of no length a window still holds the rows of the same time; of no rows it would hold none."""
+    window = None if value is None else parse_span(value, argument=argument)
+    if window is not None and window.rows == 0:
+        raise ConfigError(f"{argument}={value!r}: expected at least one row")
+    return window
 
 
 def _optional_span(value: object, *, argument: str) -> Span | None:

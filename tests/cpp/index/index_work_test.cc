@@ -1,6 +1,7 @@
 // What indexes promise beyond their answers: work that follows from content, early stops, exact undo, memory.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
 
 #include "index/random_window.h"
@@ -155,6 +156,35 @@ TEST(IndexWork, postings_outside_the_range_are_not_read) {
       EXPECT_LE(one, own.size() * 10 * (bitmaps ? 8 : 1));  // of a bitmap, a block of 512 rows: 8 words
     }
   }
+}
+
+// A basic window holds few rows, but popular items are as popular there as in the whole window.
+TEST(IndexWork, a_metered_probe_of_a_short_range_reads_bitmaps_where_they_are_shorter) {
+  const Term term{.kind = TermKind::kOverlap, .at_least = 2};
+  Random random(2);
+  const Shape shape{.domain = 20, .max_set = 8};
+  Window window = make_window(term, 0);
+  append_rows(window, term, shape, 4'000, random);
+  Window own = make_window(term, 0);
+  append_rows(own, term, shape, 20, random);
+  const std::vector<Seq> lo(own.size(), 1'000);
+  const std::vector<Seq> hi(own.size(), 1'400);
+  std::array<Work, 2> work;
+  std::array<Pairs, 2> pairs;
+  for (const auto& [at, merge] : {std::pair{0U, MergeKind::kAuto}, {1U, MergeKind::kCount}}) {
+    const auto index = make_inverted_index(window, term, merge);
+    index->append(window.begin(), window.end());
+    index->probe({.own = &own,
+                  .first = own.begin(),
+                  .requests = own.size(),
+                  .lo = lo.data(),
+                  .hi = hi.data(),
+                  .is_metered = true},
+                 pairs[at], work[at]);
+  }
+  EXPECT_TRUE(
+      std::equal(pairs[0].other.begin(), pairs[0].other.end(), pairs[1].other.begin(), pairs[1].other.end()));
+  EXPECT_LT(3 * work[0].postings, work[1].postings);
 }
 
 TEST(IndexWork, a_run_stops_after_the_request_that_reached_its_limit) {

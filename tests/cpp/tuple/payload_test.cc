@@ -139,6 +139,59 @@ TEST(Payload, DifferentialRandomBatchesAndRowsAgreeWithPlainVectors) {
   }
 }
 
+// Large batches go past the caches, small ones do not; an odd column is in no pair, and an odd row in no square.
+TEST(Payload, DifferentialAnyNumberOfColumnsComesBackWholeAtOnceAndLater) {
+  std::mt19937_64 random(11);
+  for (std::size_t columns = 1; columns <= 6; ++columns) {
+    for (const std::size_t count : {std::size_t{1}, std::size_t{131}, std::size_t{70'001}}) {
+      const bool with_nulls = random() % 3 == 0;
+      Payload payload(std::vector<std::size_t>(columns, 8), 0);
+      std::vector<Values> kept(columns);
+      for (int step = 0; step < 2; ++step) {
+        ArrowBatch batch(count);
+        for (Values& values : kept) {
+          const std::size_t before = values.size();
+          for (std::size_t row = 0; row < count; ++row) {
+            const bool is_null = with_nulls && random() % 4 == 0;
+            values.push_back(is_null ? std::nullopt : std::optional(static_cast<std::int64_t>(random())));
+          }
+          batch.add(Values(values.begin() + static_cast<std::ptrdiff_t>(before), values.end()));
+        }
+        std::vector<std::int64_t> rows;
+        for (std::size_t row = 0; row < count; ++row) {
+          for (std::size_t time = random() % 3; time > 0; --time) {
+            rows.push_back(payload.end() + static_cast<std::int64_t>(row));
+          }
+        }
+        ArrowOut out;
+        out.begin(rows.size(), columns);
+        payload.append_and_gather(batch.array(), rows, out);
+        for (std::size_t column = 0; column < columns; ++column) {
+          Values wanted;
+          for (const std::int64_t row : rows) wanted.push_back(kept[column][static_cast<std::size_t>(row)]);
+          ASSERT_EQ(column_of(out, column), wanted);
+          ASSERT_EQ(gathered(payload, rows, column, false), wanted);
+        }
+      }
+      Values all = kept[0];
+      std::vector<std::int64_t> every(all.size());
+      for (std::size_t row = 0; row < every.size(); ++row) every[row] = static_cast<std::int64_t>(row);
+      ASSERT_EQ(gathered(payload, every, 0, false), all);
+    }
+  }
+}
+
+TEST(Payload, RowsOfAnotherBatchAreRefusedBeforeAnythingIsTaken) {
+  Payload payload({8}, 0);
+  ArrowBatch batch(1);
+  batch.add(Values{1});
+  ArrowOut out;
+  out.begin(1, 1);
+  const std::vector<std::int64_t> rows = {1};
+  EXPECT_THROW(payload.append_and_gather(batch.array(), rows, out), SchemaError);
+  EXPECT_EQ(payload.end(), 0);
+}
+
 TEST(ArrowOut, ABatchThatNobodyTakesIsGivenBack) {
   ArrowOut out;
   out.begin(3, 2);

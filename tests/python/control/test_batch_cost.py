@@ -52,3 +52,19 @@ def test_a_sudden_change_of_speed_is_believed_at_once_for_rows_and_units_alike()
     costs = learnt([(1e4, 1e6), (2e4, 5e6)] * 4, row_s=1e-6, unit_s=1e-8)
     costs = learn_batch(costs, rows=1e4, units=1e6, seconds=10 * (0.01 + 0.01))
     assert costs.per_row_and_unit == pytest.approx((1e-5, 1e-7), rel=0.1)
+
+
+def test_batches_without_work_for_units_do_not_forget_what_units_cost() -> None:
+    costs = learnt([(1e4, 1e6), (1e5, 2e6), (3e4, 9e6)] * 2, row_s=3e-6, unit_s=4e-8)
+    for slower in [0.7, 1.4] * 50:  # rows alone, on a machine whose speed varies
+        costs = learn_batch(costs, rows=3e4, units=10, seconds=slower * 3e-6 * 3e4)
+    row_s, unit_s = costs.per_row_and_unit
+    assert unit_s / row_s == pytest.approx(4e-8 / 3e-6, rel=0.1)
+    assert row_s == pytest.approx(3e-6, rel=0.5)
+
+
+def test_scatter_does_not_make_units_free() -> None:
+    costs = BatchCosts()
+    for units, seconds in [(1e6, 0.2), (3e6, 0.15), (4e6, 0.12), (2e6, 0.18)] * 3:  # more units, less time
+        costs = learn_batch(costs, rows=1e5, units=units, seconds=seconds)
+    assert affordable_units(costs, rows=1e5, bound_s=0.3) < 1e8

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -47,6 +49,30 @@ def test_nothing_shed_is_exactly_one() -> None:
 def test_shedding_without_a_sample_admits_that_it_knows_nothing() -> None:
     estimate = estimate_recall([missed_by_samples(results=10, sampled_missed=[], full_probe_share=0.0)])
     assert (estimate.low, estimate.high) == (0.0, 1.0)
+
+
+def test_without_a_sample_the_value_goes_by_the_pairs_decided() -> None:
+    blind = Missed(results=30, shed=True, heaviest=math.inf, due=1000, done=100)
+    estimate = estimate_recall([blind])
+    assert (estimate.value, estimate.low, estimate.high) == (pytest.approx(0.1), 0.0, 1.0)
+    nothing_found = Missed(shed=True, heaviest=math.inf, due=1000, done=100)
+    assert estimate_recall([nothing_found]).value == pytest.approx(0.1)
+
+
+def test_samples_that_missed_nothing_hold_the_guess_within_what_they_allow() -> None:
+    few = Missed(results=3, samples=3, shed=True, heaviest=2000, due=10_000, done=60)
+    assert estimate_recall([few]).value == pytest.approx(0.006)
+    many = Missed(results=10_000, samples=5000, shed=True, heaviest=50, due=1e6, done=3e5)
+    estimate = estimate_recall([many])
+    assert 0.99 < estimate.value < 1.0
+    assert estimate.low <= estimate.value <= estimate.high
+
+
+def test_one_blind_direction_is_guessed_and_the_other_is_not() -> None:
+    blind = Missed(results=10, shed=True, heaviest=math.inf, due=100, done=50)
+    known = Missed(results=10, missed=30, variance=25.0, samples=100, shed=True, heaviest=5, due=100, done=50)
+    estimate = estimate_recall([blind, known])
+    assert (estimate.value, estimate.low, estimate.high) == (pytest.approx(20 / 60), 0.0, 1.0)
 
 
 def test_samples_that_missed_nothing_still_leave_room_below_one() -> None:

@@ -84,6 +84,59 @@ def test_nothing_shed_is_known_exactly_and_nothing_sampled_is_not_known_at_all()
     assert estimate_recall([missed_by_line(blind)]).low == 0.0
 
 
+@pytest.mark.parametrize("share", [0.002, 0.01])
+def test_a_handful_of_samples_has_an_interval_that_covers_the_truth(share: float) -> None:
+    rng = np.random.default_rng(3)
+    covered, known = [], 0
+    for _ in range(400):
+        rows = rng.integers(1, 50, 2_000)
+        missed = rng.poisson(0.02 * rows)
+        full = rng.random(2_000) < share
+        sums = with_period(
+            RecallSums(),
+            results=50.0 + float(missed[full].sum()),
+            others=float((~full).sum()),
+            known=float(rows[~full].sum()),
+            sampled_known=rows[full],
+            sampled_missed=missed[full],
+            sampled_shares=np.full(int(full.sum()), share),
+        )
+        estimate = estimate_recall([missed_by_line(sums, due=50_000.0, done=2_500.0)])
+        covered.append(estimate.low <= (50.0 + missed[full].sum()) / (50.0 + missed.sum()) <= estimate.high)
+        known += estimate.low > 0.0
+    assert np.mean(covered) >= 0.9
+    assert known > 200
+
+
+def test_samples_of_everything_left_out_miss_nothing() -> None:
+    everything: dict[str, list[float]] = {
+        "sampled_known": [5.0, 1.0, 2.0],
+        "sampled_missed": [1.0, 0.0, 0.0],
+        "sampled_shares": [1.0, 1.0, 1.0],
+    }
+    sums = with_period(RecallSums(), results=3.0, others=0.0, known=0.0, **everything)
+    estimate = estimate_recall([missed_by_line(sums, due=10.0, done=10.0)])
+    assert (estimate.value, estimate.low, estimate.high) == (1.0, 1.0, 1.0)
+    nothing: dict[str, list[float]] = {"sampled_known": [], "sampled_missed": [], "sampled_shares": []}
+    sums = with_period(sums, results=1.0, others=5.0, known=5.0, **nothing)
+    estimate = estimate_recall([missed_by_line(sums, due=20.0, done=10.0)])
+    assert (estimate.low, estimate.high) == (0.0, 1.0)
+
+
+def test_a_line_through_all_its_samples_is_not_taken_for_the_truth() -> None:
+    sums = with_period(
+        RecallSums(),
+        results=10.0,
+        others=997.0,
+        known=1e4,
+        sampled_known=[5.0, 10.0, 15.0],
+        sampled_missed=[1.0, 2.0, 3.0],
+        sampled_shares=[0.003] * 3,
+    )
+    missed = missed_by_line(sums)
+    assert missed.variance >= missed.missed**2 / 6.5  # six matches scatter by chance alone
+
+
 def test_share_of_a_sample_that_is_no_probability_is_refused() -> None:
     with pytest.raises(ConfigError, match="sampled_shares"):
         with_period(

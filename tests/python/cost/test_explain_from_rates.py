@@ -76,6 +76,15 @@ def test_nothing_is_predicted_of_pairs_whose_cost_is_the_user_s() -> None:
     assert "scan, the usual one for this predicate" in result.stdout
 
 
+def test_a_distance_is_priced_by_the_bytes_of_its_vectors() -> None:
+    costs = []
+    for size in ("64", "640000"):
+        rates = "--on", "distance(image, 'mean-abs', 5)", "--window", "1s", "--rates", "1000"
+        found = json.loads(explain(*rates, "--vector-bytes", size, "--json").stdout)
+        costs.append(found["directions"][0]["predicted_s_per_s"])
+    assert costs[1] > 100 * costs[0] > 0
+
+
 def test_the_baseline_is_never_advised_and_predicted_all_the_same() -> None:
     result = explain(
         "--on", "overlap(tags, 3)", "--window", "1s", "--rates", "1000", "--index", "inverted-by-id"

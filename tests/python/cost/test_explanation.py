@@ -95,7 +95,9 @@ def test_loads_are_estimated_from_keys_or_from_items() -> None:
         (wm.jaccard("t", at_least=0.5), "overlap"),
         (wm.same_set("t"), "overlap"),
         (wm.cosine(items="k", weights="w", at_least=0.5), "weighted"),
-        (wm.where(lambda left, right: left), "checked"),
+        (wm.where(lambda left, right: left), "where"),
+        (wm.distance("v", metric="l2", at_most=1.0), "distance/l2"),
+        (wm.distance("v", metric="hamming", at_most=1.0), "distance/hamming"),
         (None, "every"),
     ],
 )

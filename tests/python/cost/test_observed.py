@@ -43,6 +43,17 @@ def test_what_was_looked_up_and_read_is_preferred_to_what_was_guessed() -> None:
     assert (first.items, first.listed) == (4, 2.5)
 
 
+def test_pairs_owed_for_rows_given_up_for_memory_are_no_load() -> None:
+    after = Metrics(
+        results=30,
+        streams=(StreamStatistics("a", rows=100, window_rows=50), StreamStatistics("b", rows=100)),
+        directions=(DirectionStatistics(probes=10, due=5_000, lost=4_700), DirectionStatistics(probes=10)),
+    )
+    _, second = observed_loads("equal", Metrics(), after, seconds=1)
+    assert (second.met, second.window_rows) == (30, 30)
+    assert second.matches == pytest.approx(3.0)
+
+
 def test_a_silent_stream_probes_nothing() -> None:
     silent = Metrics(
         streams=(StreamStatistics("a", rows=5, window_rows=5), StreamStatistics("b")),

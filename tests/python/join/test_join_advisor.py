@@ -10,7 +10,7 @@ import pytest
 import watersmeet as wm
 from watersmeet.cost import CostCurve, OperationCosts, UnitCosts
 from watersmeet.errors import ConfigError
-from watersmeet.join.two_way import advisor
+from watersmeet.join.two_way import advisor, look_times
 
 
 def costs(*, scan: float, other: float) -> UnitCosts:
@@ -28,7 +28,8 @@ def costs(*, scan: float, other: float) -> UnitCosts:
 def restless(monkeypatch: pytest.MonkeyPatch) -> None:
     """A join that looks at its indexes at every push."""
     monkeypatch.setattr(advisor, "_FIRST_LOOK_ROWS", {})
-    monkeypatch.setattr(advisor, "_LOOK_EVERY_ROWS", 1)
+    monkeypatch.setattr(advisor, "LOOK_EVERY_ROWS", 1)
+    monkeypatch.setattr(look_times, "LOOK_EVERY_ROWS", 1)
     monkeypatch.setattr(advisor, "_RAREST_LOOK_ROWS", 1)
     monkeypatch.setattr(advisor, "_FEWEST_PROBES", 1)
 
@@ -145,6 +146,37 @@ def test_explain_speaks_of_joins_that_the_model_does_not_know() -> None:
         assert "scan" in str(join.explain())
 
 
+@pytest.mark.parametrize("width", [8, 64])
+def test_explain_prices_distances_by_the_length_of_vectors_and_functions_without_their_own_time(
+    width: int,
+) -> None:
+    scan = OperationCosts(probe=5.0, row=10.0, word=1.0)
+    kinds: tuple[Any, ...] = ("distance/l2", "where")
+    prices = UnitCosts({(kind, "scan"): CostCurve.flat(scan) for kind in kinds}, ingest={})
+    random = np.random.default_rng(3)
+
+    def rows(seed: int) -> pa.Table:
+        batch = batches(seed, rows=60, size=60)[0]
+        vectors = pa.FixedSizeListArray.from_arrays(pa.array(random.random(60 * width)), width)
+        return pa.table({"ts": batch["ts"], "key": batch["key"], "v": vectors})
+
+    predicted = {}
+    far = wm.distance("v", metric="l2", at_most=0.1)
+    for on, note in (
+        (far, "as if every vector were looked at to its end"),
+        (wm.where(lambda left, right: left["key"].is_valid()), "without the function's own time"),
+    ):
+        join = wm.WindowJoin(wm.Stream("a", window="1s"), wm.Stream("b", window="1s"), on=on)
+        join._engine.advisor.unit_costs = prices
+        for name, seed in (("a", 1), ("b", 2)):
+            join.push(name, rows(seed))
+        assert note in str(join.explain())
+        direction = json.loads(join.explain(format="json"))["directions"][1]
+        met = direction["load"]["met_rows"] * direction["load"]["probing_rate"] * 1e-9
+        predicted[str(on)] = (direction["predicted_s_per_s"] - 5e-9 * direction["load"]["probing_rate"]) / met
+    assert list(predicted.values()) == [pytest.approx(10.0 + width), pytest.approx(10.0)]
+
+
 def evenly(rows: int, *, start: int, step: int, seed: int) -> pa.RecordBatch:
     keys = np.random.default_rng(seed).integers(0, 5_000, rows)
     return pa.record_batch({"ts": pa.array(start + step * np.arange(rows)), "key": pa.array(keys)})
@@ -198,5 +230,5 @@ def test_a_scan_that_compares_far_more_than_foreseen_is_looked_at_at_once() -> N
         if adviser.index[1] == "hash":
             break
     assert adviser.index[1] == "hash"
-    assert adviser._rows < 850_000, "by the rows alone, the next look would come after a million"
+    assert adviser._times.rows < 850_000, "by the rows alone, the next look would come after a million"
     assert [change.index for change in adviser.changes if change.stream == "b"] == ["scan", "hash"]

@@ -2,13 +2,14 @@
 
 A case is drawn from a seed (tests/reference/cases.py): streams with ties and nulls, predicate, windows, how,
 index, merge, expiry, batches, interleaving, promises, lateness. A failure prints the seed and all that was
-drawn from it; `draw_case` makes it again. WATERSMEET_ORACLE_SCALE=10 multiplies the number of cases.
+drawn from it; `draw_case` makes it again. WATERSMEET_ORACLE_SCALE=10 multiplies the number of cases. The
+end of a run says how many there were (tests/conftest.py), and a whole run with fewer has failed.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -22,7 +23,7 @@ from watersmeet.testing import brute_force_join
 
 SCALE = int(os.environ.get("WATERSMEET_ORACLE_SCALE", "1"))
 CHUNKS = 10 * SCALE
-LIVE_CASES, TABLE_CASES, SNAPSHOT_CASES = 45, 20, 10  # per family and chunk: 16 x 10 x 75 = 12,000
+LIVE_CASES, TABLE_CASES, SNAPSHOT_CASES = 45, 20, 10  # per family and chunk
 
 each_family = pytest.mark.parametrize("family", FAMILIES)
 each_chunk = pytest.mark.parametrize("chunk", range(CHUNKS))
@@ -40,7 +41,9 @@ def _explain(case: Case, problem: str) -> str:
 
 @each_chunk
 @each_family
-def test_oracle_live_join_gives_the_full_answer_once(family: str, chunk: int) -> None:
+def test_oracle_live_join_gives_the_full_answer_once(
+    family: str, chunk: int, count_case: Callable[[], None]
+) -> None:
     for case in _cases(1, family, chunk, LIVE_CASES):
         try:
             run = run_live(case)
@@ -50,6 +53,7 @@ def test_oracle_live_join_gives_the_full_answer_once(family: str, chunk: int) ->
             case, run.join.metrics, run.pairs
         )
         assert not problem, _explain(case, problem)
+        count_case()
 
 
 def _unbalanced(case: Case, metrics: wm.Metrics, pairs: list[tuple[int | None, int | None]]) -> str:
@@ -72,7 +76,9 @@ def _unbalanced(case: Case, metrics: wm.Metrics, pairs: list[tuple[int | None, i
 
 @each_chunk
 @each_family
-def test_oracle_table_join_gives_the_full_answer_in_order(family: str, chunk: int) -> None:
+def test_oracle_table_join_gives_the_full_answer_in_order(
+    family: str, chunk: int, count_case: Callable[[], None]
+) -> None:
     for case in _cases(2, family, chunk, TABLE_CASES, live=False):
         expected = brute_force_join(
             case.left,
@@ -90,11 +96,14 @@ def test_oracle_table_join_gives_the_full_answer_in_order(family: str, chunk: in
         assert not (problem := difference(actual, wanted)), _explain(case, problem)
         if case.how == "inner":
             assert actual == wanted, _explain(case, "not in order of result time, left row, right row")
+        count_case()
 
 
 @each_chunk
 @each_family
-def test_oracle_snapshot_taken_anywhere_continues_identically(family: str, chunk: int) -> None:
+def test_oracle_snapshot_taken_anywhere_continues_identically(
+    family: str, chunk: int, count_case: Callable[[], None]
+) -> None:
     for case in _cases(3, family, chunk, SNAPSHOT_CASES):
         if case.family in ("where", "and") and "where" in str(case.on):
             continue  # a user's function is no part of a snapshot; see test_join_snapshot.py
@@ -104,10 +113,11 @@ def test_oracle_snapshot_taken_anywhere_continues_identically(family: str, chunk
             case, run.join.metrics, run.pairs
         )
         assert not problem, _explain(case, f"snapshot before step {place}: {problem}")
+        count_case()
 
 
 @each_family
-def test_oracle_columns_hold_the_values_of_the_rows(family: str) -> None:
+def test_oracle_columns_hold_the_values_of_the_rows(family: str, count_case: Callable[[], None]) -> None:
     for case in _cases(4, family, 0, 10, live=False):
         expected = brute_force_join(
             case.left,
@@ -130,6 +140,7 @@ def test_oracle_columns_hold_the_values_of_the_rows(family: str) -> None:
         assert actual.schema.names == expected.schema.names, case.describe()
         assert actual.schema.types == expected.schema.types, case.describe()
         assert _bag(actual) == _bag(expected), case.describe()
+        count_case()
 
 
 def _bag(table: pa.Table) -> list[str]:

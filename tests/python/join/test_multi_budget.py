@@ -254,8 +254,20 @@ def test_no_result_is_stale_though_combinations_outlive_windows(policy: str) -> 
 
 
 def test_steps_of_the_selectivities_are_made_up_for_within_two_periods() -> None:
-    """J-Fig6; bench/figures/jaqpot/steps.py does every shape and policy."""
-    assert min(recovered("linear", "jaqpot")) > 0.95
+    """J-Fig6; bench/figures/jaqpot/steps.py does every shape, policy and seed."""
+    for shape in ("linear", "bushy"):
+        assert min(recovered(shape, "jaqpot")) > 0.95
+
+
+def test_where_results_lie_within_windows_freshness_takes_nothing_of_the_budget() -> None:
+    """Windows end where freshness does, and rows that are too old leave the states: nothing is to be paid."""
+    for fresh in ("3s", "9s"):
+        streams = [wm.Stream(name, window=f"{WINDOW_S}s", freshness=fresh) for name in RATES]
+        join = wm.MultiJoin(streams, tree=BUSHY, on=ON, budget=200, analysis="inline", monitor="5s")
+        assert sum(run(join, tables(20, seed=8))) > 0
+        assert max(each.largest_s for each in join.metrics.freshness.values()) <= min(int(fresh[0]), WINDOW_S)
+        assert not [each.problem for each in join.metrics.decisions if each.problem]
+        assert json.loads(join.explain(format="json"))["freshness_cover"] is None
 
 
 def test_freshness_that_cannot_be_kept_is_reported_with_what_would_help() -> None:

@@ -157,6 +157,63 @@ def test_rows_that_have_yet_to_expire_cost_nothing_however_the_input_is_cut(poli
     assert len(runs[0][0]) > 1_000
 
 
+@pytest.mark.parametrize("policy", ["auto", "density", "gedik"])
+def test_answer_is_the_same_for_any_batching_where_probes_read_bitmaps(policy: str) -> None:
+    tables = gedik_streams(12, 0.7, 300.0, 12.0, cycle=8.0)
+    runs = []
+    for cuts in ([4000], [97, 300]):
+        join = wm.WindowJoin(
+            *(wm.Stream(name, window="4s") for name in ("a", "b")),
+            on=wm.overlap("items", at_least=3),
+            basic_window="1s",
+            shed=budget(20_000, policy),
+            index="inverted",
+            output="rows",
+        )
+        runs.append((fed(join, tables, cuts), join.metrics.recall, join.metrics.directions))
+    assert runs[0] == runs[1]
+    assert len(runs[0][0]) > 100
+
+
+@pytest.mark.parametrize("policy", ["gedik", "density", "content"])
+@pytest.mark.parametrize("per_second", [1.0, 20.0])
+def test_tiny_budget_does_not_claim_the_whole_answer(policy: str, per_second: float) -> None:
+    tables = gedik_streams(1, 0.7, 20.0, 30.0)
+    settings = {"adapt": "rate"} if policy == "gedik" else {}
+    join = wm.WindowJoin(
+        *(wm.Stream(name, window="10s") for name in ("a", "b")),
+        on=wm.overlap("items", at_least=2),
+        shed=wm.Shed(wm.comparisons(per_second), policy=policy, **settings),  # type: ignore[arg-type]
+        index="scan",
+        output="rows",
+    )
+    fed(join, tables, [60])
+    for recall in (join.metrics.recall, *(direction.recall for direction in join.metrics.directions)):
+        assert recall.value < 0.05
+        assert recall.low <= recall.value < recall.high
+
+
+@pytest.mark.parametrize(("policy", "longest_s"), [("gedik", 10.0), ("density", 10.0)])
+def test_where_rows_are_rare_a_period_is_as_long_as_the_room_and_no_longer(
+    policy: str, longest_s: float
+) -> None:
+    tables = gedik_streams(1, 0.7, 2.0, 200.0)  # 32 rows take 8 s
+    join = wm.WindowJoin(
+        *(wm.Stream(name, window="40s") for name in ("a", "b")),
+        on=wm.overlap("items", at_least=2),
+        shed=wm.Shed(wm.comparisons(60.0), policy=policy),  # type: ignore[arg-type]
+        index="scan",
+    )
+    for name, table in zip("ab", tables, strict=True):
+        join.push(name, table.slice(0, 0))
+    periods = join._engine.setup.core.history = []
+    for name, table in zip("ab", tables, strict=True):
+        join.push(name, table)
+    join.finish()
+    spans = [period["elapsed_s"] for period in periods]
+    assert 4.0 < np.median(spans) <= max(spans[2:]) <= longest_s
+
+
 def test_answer_is_the_same_for_any_batching_with_late_rows_and_arrivals() -> None:
     left, right, on, _ = streams_of("overlap")
     left = left.take(pa.array(np.argsort(np.arange(700) + np.random.default_rng(1).integers(0, 4, 700))))

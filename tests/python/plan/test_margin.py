@@ -32,13 +32,15 @@ def test_without_paths_more_goes_where_the_budget_goes() -> None:
     assert with_headroom(plan(), found, found.probes) == found.probes
 
 
-def test_headroom_keeps_the_sum_and_is_lent_by_the_entrance_of_the_path_on_the_margin() -> None:
+def test_headroom_keeps_the_sum_and_is_lent_by_the_whole_path_on_the_margin() -> None:
     found = allocate(plan(), budget=4400)
     given = with_headroom(plan(), found, found.probes)
     assert sum(given.values()) == pytest.approx(4400)
     assert given["B"] > found.probes["B"]
     assert given["A+B"] > found.probes["A+B"]
     assert 0.5 * found.probes["A"] <= given["A"] < found.probes["A"]
+    # What A lends is what its rows would have taken, above as well: no more than the others' room.
+    assert found.probes["A"] - given["A"] < 0.05 * sum(given.values())
     assert given["C"] == 0.0
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from watersmeet.plan import Period, Plan, blended, changed, measured_plan, parse_tree
+from watersmeet.plan import Drift, Period, Plan, blended, changed, drifted, measured_plan, parse_tree
 
 TREE = parse_tree((("A", "B"), ("C", "D")))
 STATES = {"A+B": 129, "C+D": 67}
@@ -48,6 +48,25 @@ def test_many_bunches_are_believed() -> None:
     )
     own, _ = measured(many).selectivity["A+B+C+D"]
     assert own == pytest.approx(PERIOD.made["A+B"] / PERIOD.due["A+B"], rel=0.1)
+
+
+def skew(*, own: float, other: float) -> float:
+    """Of C+D, ten rows of which look in A+B, where 500 of A+B have looked in C+D."""
+    probes = dict.fromkeys((*TREE.streams, *TREE.susceptible), 0.0) | {"A+B": 500.0, "C+D": 10.0}
+    made = dict.fromkeys(probes, 0.0) | {"A": 5000.0, "C": 5000.0, "A+B": other, "C+D": own}
+    period = replace(PERIOD, probes=probes | {"A": 500.0, "C": 500.0}, made=made)
+    pairs = frozenset({frozenset("AB"), frozenset("BC"), frozenset("CD")})
+    return drifted(Drift(), TREE, period, pairs, memory=0.0).skew()["C+D"]
+
+
+def test_beside_a_half_way_join_that_finds_nothing_a_few_matches_are_much() -> None:
+    assert skew(own=0.0, other=0.0) == pytest.approx(1.0)
+    assert skew(own=40.0, other=0.0) > 1.5
+    assert skew(own=200.0, other=0.0) > 20.0
+
+
+def test_a_few_matches_more_than_beside_are_chance() -> None:
+    assert 0.8 < skew(own=55.0, other=2000.0) < 1.3
 
 
 def test_a_few_bunches_more_are_no_change() -> None:

@@ -86,3 +86,12 @@ def test_gedik_rates_profile_and_types() -> None:
     assert pc.max(pc.list_value_length(equi["items"])).as_py() == 1
     with pytest.raises(ConfigError, match="profile"):
         gedik_streams(1, profile=[(-1, 5)])
+
+
+@pytest.mark.parametrize("rates", [(100.0, 400.0), (1500.2, 6000.9), (0.9, 333.3)])
+def test_stretches_of_any_rate_follow_each_other_in_order(rates: tuple[float, float]) -> None:
+    for stream in gedik_streams(2, 0.6, profile=[(1.0, rates[0]), (0.5, rates[1])]):
+        times = stream["ts"].cast(pa.int64()).to_numpy()
+        assert (np.diff(times) >= 0).all()
+        assert abs(len(times) - (rates[0] + rates[1] / 2)) < 2
+        assert times[-1] < 1_500_000

@@ -100,6 +100,7 @@ def test_adaptive_order_has_hysteresis_unless_told_otherwise() -> None:
         lambda: wm.Stream("a", time=""),
         lambda: wm.Stream("a", window="-1s"),
         lambda: wm.Stream("a", window="1mo"),
+        lambda: wm.Stream("a", window="0i"),
         lambda: wm.Stream("a", lateness="5i"),
         lambda: wm.Stream("a", lateness="soon"),
         lambda: wm.Stream("a", on_late="drop"),  # type: ignore[arg-type]
@@ -113,6 +114,7 @@ def test_adaptive_order_has_hysteresis_unless_told_otherwise() -> None:
         lambda: wm.Shed(policy="best"),  # type: ignore[arg-type]
         lambda: wm.Shed(adapt=("time",)),
         lambda: wm.Shed(adapt=()),
+        lambda: wm.Shed(adapt="time"),
         lambda: wm.Shed(utility={}),
         lambda: wm.Shed(utility={"sport": -1}),
         lambda: wm.Shed(utility=[1]),  # type: ignore[arg-type]

@@ -1,10 +1,11 @@
 """Measuring this machine's unit costs: small joins of the core, timed by the processor time they take.
 
-A right window is filled, renewed once over and probed by left rows, once for each structure, shape and size.
-Filling and renewing are compared with a scanned window, probing with probing an empty window, so that what
-is left is the structure's own. Each probe comes a little later than the one before and meets other rows, as
-in a join: a processor that meets the same rows again and again soon foresees every match. The meaning of the
-timings is settled in watersmeet.cost.calibration.
+A right window is filled, renewed again and again and probed by left rows, for each structure, shape and size.
+Renewing is compared with a scanned window, probing with probing an empty window, so that what is left is the
+structure's own. Filling is not timed: a join fills its windows once, while they grow. Each probe comes a
+little later than the one before and meets other rows, as in a join: a processor that meets the same rows
+again and again soon foresees every match. The meaning of the timings is settled in
+watersmeet.cost.calibration.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from watersmeet.cost import (
 )
 from watersmeet.errors import ConfigError
 from watersmeet.join.calibration.cache import write_calibration
+from watersmeet.join.calibration.functions import function_costs
 from watersmeet.join.calibration.inputs import SHAPES, Shape
 from watersmeet.join.calibration.slices import slice_costs
 
@@ -45,10 +47,12 @@ Progress = Callable[[int, int, str], None]
 # a smaller window is as far from the processor.
 _SIZES: Final = (8, 96, 352, 1_056, 16_416, 262_176)
 _LARGEST_OF_SETS: Final = 65_568
+_SIZES_OF_VECTORS: Final = (96, 1_056)
+_LARGEST_OF_FUNCTIONS: Final = 16_416
 _REPEATS: Final = 5
 _BATCH_ROWS: Final = 4_096
 _SHORTEST_NS: Final = 1_000_000  # of a timed run, so that the clock's grain does not matter
-_UPKEEP_ROWS: Final = 16_384  # at least, to be filled and renewed
+_UPKEEP_ROWS: Final = 65_536  # at least, to be renewed in a timed run; of sets, which take longer, a quarter
 _MOST_PROBES: Final = 16_384
 _FEWEST_PROBES: Final = 4
 _STEPS: Final = 16  # of a timed run: the probes come in so many batches, and window rows between them
@@ -94,6 +98,10 @@ def calibrate(
             observations += _keeping_up(bench, structure, repeats)
         if structure == "scan":
             ingest.setdefault(shape.kind, []).append(bench.ingest_ns())
+    for rows in sorted({min(rows, _LARGEST_OF_FUNCTIONS) for rows in sizes}):
+        observed, ingest_ns = function_costs(rows, repeats)
+        observations.append(observed)
+        ingest.setdefault("where", []).append(ingest_ns)
     if progress is not None:
         progress(len(steps), len(steps), "done")
     calibration = Calibration.from_observations(
@@ -112,6 +120,8 @@ def calibrate(
 
 
 def _size(shape: Shape, rows: int) -> int:
+    if shape.kind.startswith("distance/"):
+        return _SIZES_OF_VECTORS[rows > _SIZES_OF_VECTORS[0]]
     return min(rows, _LARGEST_OF_SETS) if shape.kind in ("overlap", "weighted") else rows
 
 
@@ -180,6 +190,27 @@ class _Probed:
         return taken
 
 
+class _Renewed:
+    """A full window of which the oldest rows go as new ones come; nobody probes it."""
+
+    def __init__(self, bench: _Bench, structure: Structure) -> None:
+        least = _UPKEEP_ROWS // 4 if bench.shape.kind in ("overlap", "weighted") else _UPKEEP_ROWS
+        self.rows = max(bench.rows, least)
+        self._bench, self._end = bench, bench.rows
+        self._join = bench.join(structure)
+        _push(self._join, 1, bench.filling(1))
+        self.timed()  # whatever grows to its size
+
+    def timed(self) -> tuple[float, float]:
+        """Nanoseconds that so many rows take to come, and as many to go."""
+        coming = going = 0.0
+        for batch in self._bench.filling(2, start=self._end, rows=self.rows):
+            coming += _timed(partial(self._join.push, 1, batch))
+            going += _timed(partial(self._join.advance, 0, batch.column(0)[-1].as_py()))
+        self._end += self.rows
+        return coming, going
+
+
 @lru_cache(maxsize=8)
 def _filling(shape: Shape, seed: tuple[int, int], start: int, rows: int) -> list[pa.RecordBatch]:
     return _batches(np.arange(start, start + rows), shape.fill(np.random.default_rng(seed), rows))
@@ -205,17 +236,16 @@ def _probing(bench: _Bench, structure: Structure, repeats: int) -> Observation:
 
 
 def _keeping_up(bench: _Bench, structure: Structure, repeats: int) -> list[Observation]:
-    """What inserting and expiring take beyond what they take in a scanned window."""
-    own = [_upkeep(bench, structure) for _ in range(repeats)]
-    plain = [_upkeep(bench, "scan") for _ in range(repeats)]
-    rows = max(bench.rows, _UPKEEP_ROWS)
-    fills = _beyond([fill for fill, _ in own], [fill for fill, _ in plain], rows)
-    renewals = _beyond([renewal for _, renewal in own], [renewal for _, renewal in plain], rows)
-    expiry = tuple(max(renewal - fill, 0.0) for renewal, fill in zip(renewals, fills, strict=True))
-    key, noise = _key(bench, structure), _NOISE * min(fill for fill, _ in plain) / rows
+    """What inserting and expiring take beyond what they take in a scanned window, once the window is full."""
+    own, plain = _Renewed(bench, structure), _Renewed(bench, "scan")
+    taken = [(own.timed(), plain.timed()) for _ in range(repeats)]
+    key, rows = _key(bench, structure), own.rows
+    noise = _NOISE * min(sum(without) for _, without in taken) / rows
     return [
-        Observation(*key, Work(insert=1.0), fills, noise),
-        Observation(*key, Work(expire=1.0), expiry, noise),
+        Observation(
+            *key, work, _beyond([with_it[at] for with_it, _ in taken], [p[at] for _, p in taken], rows), noise
+        )
+        for at, work in enumerate((Work(insert=1.0), Work(expire=1.0)))
     ]
 
 
@@ -226,21 +256,6 @@ def _key(bench: _Bench, structure: Structure) -> tuple[Kind, Structure, float]:
 def _beyond(taken: list[float], plain: list[float], count: int) -> tuple[float, ...]:
     """Nanoseconds per operation beyond the least that the plain runs took, least first."""
     return tuple(max(each - min(plain), 0.0) / count for each in sorted(taken))
-
-
-def _upkeep(bench: _Bench, structure: Structure) -> tuple[float, float]:
-    """Nanoseconds of filling and then of renewing a window."""
-    rows, join = max(bench.rows, _UPKEEP_ROWS), bench.join(structure)
-    first, renewing = bench.filling(1, rows=rows), bench.filling(2, start=rows, rows=rows)
-    fill = _timed(partial(_push, join, 1, first))
-    join.advance(0, rows)
-    return fill, _timed(partial(_renew, join, renewing))
-
-
-def _renew(join: Any, batches: list[pa.RecordBatch]) -> None:
-    for batch in batches:
-        join.push(1, batch)
-        join.advance(0, batch.column(0)[-1].as_py())
 
 
 def _push(join: Any, stream: int, batches: list[pa.RecordBatch]) -> None:
@@ -261,7 +276,7 @@ def _enough_probes(probed: _Probed) -> int:
 
 def _load(bench: _Bench, matches: float) -> DirectionLoad:
     if bench.shape.kind not in ("overlap", "weighted"):
-        return _direction(bench, matches, items=1.0, entries=None)
+        return _direction(bench, matches, items=bench.shape.words, entries=None)
     window = np.concatenate([batch.column(1).flatten().to_numpy() for batch in bench.filling(1)])
     rows = bench.probing(1_024, first=bench.rows - 1, last=bench.rows - 1)
     asked = np.concatenate([batch.column(1).flatten().to_numpy() for batch in rows])

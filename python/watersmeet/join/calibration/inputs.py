@@ -14,7 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from watersmeet.cost import Kind
+from watersmeet.cost import Kind, kind_of
+from watersmeet.vocabulary import Distance
+from watersmeet.vocabulary.predicate import Metric
 
 __all__ = ["SHAPES", "Shape", "TermOptions"]
 
@@ -30,6 +32,7 @@ class Shape:
     term      the arguments of the core's term, given the rows of the window
     fill      join columns of so many rows for the window
     probe     join columns of so many probing rows, given the rows of the window
+    words     words of eight bytes in a vector
     """
 
     kind: Kind
@@ -37,6 +40,7 @@ class Shape:
     term: Callable[[int], TermOptions]
     fill: Callable[[_Random, int], _Columns]
     probe: Callable[[_Random, int, int], _Columns]
+    words: float = 1.0
 
 
 def _keys(name: str, matches: float = 0.0, *, share: float = 0.0) -> Shape:
@@ -87,6 +91,30 @@ def _weighted(name: str, *, domain: int, zipf: float, size: int, at_least: float
     return Shape("weighted", name, lambda rows: term, draw, lambda random, count, rows: draw(random, count))
 
 
+def _vectors(metric: Metric, *, width: int, at_most: float) -> Shape:
+    """Vectors a little too far apart, so that most of each is looked at: bytes, or doubles."""
+    kind = kind_of(Distance("v", "v", metric, at_most))
+    is_bytes = metric in ("mean-abs", "hamming")
+
+    def draw(random: _Random, rows: int) -> _Columns:
+        if is_bytes:
+            values = pa.py_buffer(random.integers(0, 256, rows * width, dtype=np.uint8))
+            return [pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), rows, [None, values])]
+        return [pa.FixedSizeListArray.from_arrays(pa.array(random.random(rows * width)), width)]
+
+    term = {
+        "kind": "distance",
+        "coding": "word",
+        "metric": metric,
+        "element": "byte" if is_bytes else "real",
+        "width": width,
+        "at_most": at_most,
+    }
+    words = width / 8.0 if is_bytes else float(width)
+    name = f"vectors of {words * 8:,.0f} bytes"
+    return Shape(kind, name, lambda rows: term, draw, lambda random, count, rows: draw(random, count), words)
+
+
 def _every() -> Shape:
     """No predicate at all: a probe meets the whole window."""
     return Shape(
@@ -117,6 +145,7 @@ SHAPES: Final[tuple[Shape, ...]] = (
     _keys("one match", 1.0),
     _keys("16 matches", 16.0),
     _keys("one row in 8", share=0.125),
+    _keys("one row in 4", share=0.25),
     _numbers("no match", 1e-6),
     _numbers("one match", 1.0),
     _numbers("16 matches", 16.0),
@@ -127,5 +156,9 @@ SHAPES: Final[tuple[Shape, ...]] = (
     _weighted("rare items", domain=10_000, zipf=0.8, size=10, at_least=0.8),
     _weighted("popular items", domain=100, zipf=0.6, size=5, at_least=0.9),
     _weighted("rare items, many pairs", domain=10_000, zipf=0.8, size=10, at_least=0.5),
+    *(_vectors("mean-abs", width=width, at_most=80.0) for width in (64, 1_024)),  # the mean is 85
+    *(_vectors("l2", width=width, at_most=0.95 * (width / 6.0) ** 0.5) for width in (8, 512)),
+    *(_vectors("cosine", width=width, at_most=0.2) for width in (8, 512)),  # the mean is 0.25
+    *(_vectors("hamming", width=width, at_most=3.8 * width) for width in (64, 1_024)),  # the mean is 4
     _every(),
 )

@@ -57,6 +57,7 @@ class PayloadStore:
         """
         self._about = about
         self._columns = [_column(schema, name) for name in names]
+        self._given = len(schema)  # columns of a batch
         fields = [schema.field(c.place).with_type(c.kept) for c in self._columns]
         self.schema = pa.schema(fields)
         fixed: list[pa.Field] = []
@@ -84,6 +85,7 @@ class PayloadStore:
 
     def _set_places(self) -> None:
         self._fixed_places = [c.place for c in self._columns if c.width is not None]
+        self._is_whole = self._fixed_places == list(range(self._given))
         self._boxed = [c for c in self._columns if c.width is None]
 
     @property
@@ -115,14 +117,13 @@ class PayloadStore:
     def read_from(self, schema: pa.Schema) -> None:
         """From now on batches have these columns, the kept ones among them, in another order."""
         self._columns = [replace(c, place=schema.get_field_index(c.name)) for c in self._columns]
+        self._given = len(schema)
         self._set_places()
 
     def append(self, batch: pa.RecordBatch) -> None:
         """Take the next rows. SchemaError, and nothing is taken, if a column cannot be kept."""
         boxed = [self._readable(column, batch.column(column.place)) for column in self._boxed]
-        self._take_in(
-            None if self._fixed is None else batch.select(self._fixed_places), boxed, batch.num_rows
-        )
+        self._take_in(None if self._fixed is None else self.fixed_of(batch), boxed, batch.num_rows)
 
     def refill(self, kept: pa.Table) -> None:
         """Take rows that kept() gave."""
@@ -138,6 +139,15 @@ class PayloadStore:
         if self._blocks is not None:
             self._blocks.append(boxed, count)
         self._end += count
+
+    def fixed_of(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The columns of fixed width of a batch of the stream."""
+        return batch if self._is_whole else batch.select(self._fixed_places)
+
+    def took(self, count: int) -> None:
+        """So many rows have been appended to `fixed` itself. Requires: is_fixed."""
+        self._end += count
+        self._before = self._end
 
     def commit(self) -> None:
         """Keep what was appended last."""
@@ -165,7 +175,13 @@ class PayloadStore:
     @property
     def is_fixed(self) -> bool:
         """Whether every column is of fixed width, so that gather_into() gives them all."""
-        return self._blocks is None
+        return self._blocks is None and self._fixed is not None
+
+    @property
+    def fixed(self) -> _native.PayloadColumns:
+        """The columns of fixed width, where is_fixed."""
+        assert self._fixed is not None
+        return self._fixed
 
     def gather_into(self, outbox: _native.Outbox, rows: Rows, *, may_miss: bool) -> None:
         """Add the columns of fixed width to a batch on its way out."""

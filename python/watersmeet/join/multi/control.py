@@ -17,11 +17,14 @@ from watersmeet.join.multi.config import MultiConfig
 from watersmeet.join.multi.core import tree_inputs
 from watersmeet.join.multi.monitor import (
     CELLS,
+    Ranked,
     Reading,
     cells_since,
     curves_of,
     faded_cells,
     observed,
+    orders_of,
+    ranked_cells,
     read_core,
 )
 from watersmeet.plan import (
@@ -79,6 +82,7 @@ class ControlState:
     reading: Reading | None = None  # at the end of the last period
     averaged: Period | None = None  # the counts of the last periods, older ones with less weight
     cells: Mapping[str, CellCounts] = field(default_factory=dict)  # the same of the cells
+    ranked: Mapping[str, Ranked] = field(default_factory=dict)  # and of their ranks the period before
     drift: Drift = field(default_factory=Drift)
     filled_for: int = 0  # periods that there was to fill counted states
     believed: Believed | None = None
@@ -134,7 +138,14 @@ class Control:
             self.state = replace(self.state, next_tree=None, decisions=decisions, reading=None)
         else:
             self.state = replace(
-                self.state, tree=tree, next_tree=None, reading=None, averaged=None, cells={}, drift=Drift()
+                self.state,
+                tree=tree,
+                next_tree=None,
+                reading=None,
+                averaged=None,
+                cells={},
+                ranked={},
+                drift=Drift(),
             )
         self._set_allowances()
 
@@ -206,13 +217,17 @@ class Control:
         assert state.period is not None
         reading = read_core(self._core, state.tree)
         seconds = (period - state.period) * self._span * self._unit_ns / NANOSECONDS["s"]
-        cells = faded_cells(state.cells, cells_since(reading, state.reading), _CELL_MEMORY)
-        curves = curves_of(cells, reading.bunches) if config.uses_cells else {}
-        now = observed(config, state.tree, reading, state.reading, curves, cells, seconds)
+        cells_now = cells_since(reading, state.reading)
+        orders = orders_of(state.cells) if config.uses_cells else {}
+        cells = faded_cells(state.cells, cells_now, _CELL_MEMORY)
+        ranked = ranked_cells(state.ranked, orders, cells_now)
+        curves = curves_of(cells, ranked, reading.bunches)
+        now = observed(config, state.tree, reading, state.reading, orders, ranked, seconds)
         anew = state.averaged is None or changed(state.averaged, now)
         memory = _MEMORY if anew else _LONG_MEMORY
+        if anew and state.averaged is not None:
+            memory *= min(1.0, seconds / state.averaged.seconds)  # one period's worth
         averaged = now if state.averaged is None else blended(state.averaged, now, memory)
-        fresh = self._freshness
         believed: Believed
         if config.states is None:
             before = state.believed if isinstance(state.believed, Workload) else None
@@ -221,7 +236,7 @@ class Control:
             )
             self.state = state = replace(state, drift=drift)
             believed = measured_workload(
-                state.tree, averaged, config.joined, before, drift=drift, freshness=fresh, curves=curves
+                state.tree, averaged, config.joined, before, drift=drift, curves=curves
             )
         else:
             last = state.believed if isinstance(state.believed, Plan) else None
@@ -232,7 +247,7 @@ class Control:
                 averaged,
                 config.states,
                 last,
-                freshness=fresh,
+                freshness=self._freshness,
                 curves=curves,
                 filling=filling,
             )
@@ -242,10 +257,14 @@ class Control:
             reading=reading,
             averaged=averaged,
             cells=cells,
+            ranked=ranked,
             believed=believed,
             measured=sum(now.made[name] for name in root) / seconds,
         )
         self._analyse(believed, period * self._span * self._unit_ns / NANOSECONDS["s"])
+        if config.uses_cells and self.state.next_tree is None:
+            # Which cells are best is known anew, whether or not it pays to plan anew.
+            self._core.set_cells(self._cell_choices(self.allowances()))
 
     def _filling(self, reading: Reading, seconds: float) -> dict[str, float]:
         """Counted states start empty, and the model knows full ones: whatever the policy, they are filled

@@ -136,8 +136,6 @@ def _streams(value: object) -> tuple[Stream, ...]:
 def _check_stream(stream: Stream) -> None:
     if stream.window is None:
         raise ConfigError(f"Stream {stream.name!r}: window is missing")
-    if stream.window.rows == 0:
-        raise ConfigError(f"Stream {stream.name!r}: window='0i': expected at least one row")
     if stream.freshness is not None:
         raise ConfigError(f"Stream {stream.name!r}: freshness is not in this version of RingJoin")
 

@@ -275,6 +275,8 @@ def _missed(counted: Mapping[str, Any]) -> Missed:
         samples,
         counted["shed"],
         counted["heaviest"],
+        due=float(sum(sum(tally["due"]) for tally in counted["tallies"])),
+        done=float(sum(sum(tally["comparisons"]) for tally in counted["tallies"])),
     )
 
 

@@ -35,9 +35,10 @@ def new_shedding_core(
     streams: tuple[Any, Any],
     *,
     unit_ns: int,
+    multipliers: tuple[int, int],
     bounds: tuple[int, int],
 ) -> SheddingCore:
-    """A fresh core; `terms` and `streams` are the compiled join's own."""
+    """A fresh core; `terms` and `streams` are the compiled join's own, `multipliers` lead to its unit."""
     shed = config.shed
     assert shed is not None  # this is what it is for
     policy = chosen_policy(shed, division.driver, is_opaque=bool(division.functions))
@@ -78,6 +79,7 @@ def new_shedding_core(
         policy_name=policy,
         types=("",) if shed.utility is None else ("", *map(str, shed.utility)),
         unit_ns=unit_ns,
+        multipliers=multipliers,
         is_timed=budget is None and not config.metered,
         comparison_cost=costs[0],
     )

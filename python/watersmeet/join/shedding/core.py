@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from watersmeet.control import Survived, estimate_recall
 from watersmeet.control.recall_samples import RecallSums, missed_by_line, with_period
@@ -50,6 +52,7 @@ class SheddingCore:
         policy_name: str,
         types: tuple[str, ...],
         unit_ns: int,
+        multipliers: tuple[int, int],
         is_timed: bool,
         comparison_cost: float = 1.0,
         clock: Callable[[], float] = time.perf_counter,
@@ -59,6 +62,7 @@ class SheddingCore:
         self.policy_name = policy_name
         self._types = types
         self._unit_ns = unit_ns
+        self._multipliers = multipliers  # from the units of the streams' time columns
         self._comparison_cost = comparison_cost
         self.clock: Callable[[], float] | None = clock if is_timed else None
         self._pace = Pace()
@@ -72,13 +76,17 @@ class SheddingCore:
         """As the exact core; `at` in seconds of stream time, `kinds` the codes of the rows' types."""
         arrival = None if at is None else math.floor(at * 1e9 / self._unit_ns + 0.5)
         return self._changed(  # type: ignore[no-any-return]
-            lambda: self._native.push(side, batch, at=arrival, kinds=kinds, keep=keep, control=self._control)
+            lambda: self._native.push(side, batch, at=arrival, kinds=kinds, keep=keep, control=self._control),
+            side=side,
+            newest=lambda: self._newest(side, batch),
         )
 
     def advance(self, side: int, to: int, keep: Keep | None) -> tuple[Rows, Rows]:
         """As the exact core."""
         return self._changed(  # type: ignore[no-any-return]
-            lambda: self._native.advance(side, to, keep=keep, control=self._control)
+            lambda: self._native.advance(side, to, keep=keep, control=self._control),
+            side=side,
+            newest=lambda: to,
         )
 
     def finish(self, keep: Keep | None, stream: int | None = None) -> tuple[Rows, Rows]:
@@ -218,11 +226,15 @@ class SheddingCore:
         self._recall = (first, second)
         return body[start:]
 
-    def _changed(self, call: Callable[[], Any]) -> Any:
+    def _changed(
+        self, call: Callable[[], Any], *, side: int = 0, newest: Callable[[], int | None] = lambda: None
+    ) -> Any:
         known = _Known(self._policy.state, self._pace, self._plans, self._recall)
         recorded = None if self.history is None else len(self.history)
         if self.clock is not None:
-            self._pace = self._pace.resumed(self.clock())
+            ticks = newest()
+            newest_s = None if ticks is None else ticks * self._unit_ns * 1e-9
+            self._pace = self._pace.resumed(self.clock(), side=side, newest_s=newest_s)
         try:
             found = call()
         except BaseException:
@@ -235,7 +247,15 @@ class SheddingCore:
             self._pace = self._pace.paused(self.clock())
         return found
 
-    def _control(self, counted: Mapping[str, Any]) -> tuple[NativePlan, NativePlan]:
+    def _newest(self, side: int, batch: pa.RecordBatch) -> int | None:
+        """The time of the newest row of a batch, in ticks."""
+        newest = pc.max(batch.column(0)).cast(pa.int64()).as_py()
+        return None if newest is None else newest * self._multipliers[side]
+
+    def _control(self, counted: Mapping[str, Any] | None) -> tuple[NativePlan, NativePlan] | float | None:
+        """Plans at a control time; between two of them, without counts, the lag by now."""
+        if counted is None:
+            return None if self.clock is None else self._pace.lag_at(self.clock())
         busy_s = backlog_s = None
         if self.clock is not None:
             self._pace = self._pace.controlled(
@@ -257,19 +277,23 @@ class SheddingCore:
         return self._plans
 
     def _remember(self, counted: Mapping[str, Any]) -> None:
-        """Add the period to the sums of the recall, each direction for itself."""
+        """Add the period to the sums of the recall."""
+        self._recall = self._sums_with(counted["directions"])
+
+    def _sums_with(self, directions: Sequence[Mapping[str, Any]]) -> tuple[RecallSums, RecallSums]:
+        """The sums of the recall with a period added, each direction for itself."""
         first, second = (
-            _with_direction(sums, direction)
-            for sums, direction in zip(self._recall, counted["directions"], strict=True)
+            _with_direction(sums, direction) for sums, direction in zip(self._recall, directions, strict=True)
         )
-        self._recall = (first, second)
+        return first, second
 
     def _recalls(self, counted: Mapping[str, Any]) -> tuple[Estimate, Estimate, Estimate]:
-        """Of both directions together, and of each; results of the period under way count as found."""
+        """Of both directions together, and of each, the period under way included."""
         found = [float(np.sum(tally["matches"])) for tally in counted["tallies"]]
+        sums_now = self._sums_with(self._native.period())
         parts = [
-            missed_by_line(replace(sums, results=results))
-            for sums, results in zip(self._recall, found, strict=True)
+            missed_by_line(replace(sums, results=results), due=float(way["due"]), done=float(way["done"]))
+            for sums, results, way in zip(sums_now, found, counted["directions"], strict=True)
         ]
         weighed = counted["weighed"]
         variance = counted["weighed_variance"]

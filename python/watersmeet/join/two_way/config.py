@@ -185,8 +185,6 @@ def _bounds(value: object, streams: tuple[Stream, Stream]) -> tuple[Span, Span] 
                 raise ConfigError(
                     f"Stream {stream.name!r}: window is missing; give it one, or the join between="
                 )
-            if stream.window.rows == 0:
-                raise ConfigError(f"Stream {stream.name!r}: window='0i': expected at least one row")
         return None
     for stream in streams:
         if stream.window is not None:

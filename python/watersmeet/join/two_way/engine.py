@@ -81,7 +81,9 @@ class Engine:
         is_short = self.setup.gives_pairs and self.memory is None and self.owed is None
         if self.pace is None:
             if is_short:
-                return self._push_pairs(side, source)
+                return self._push_pairs(side, as_batch(source, about="batch"))
+            if self.setup.gives_columns and self.memory is None and self.owed is None:
+                return self._push_columns(side, as_batch(source, about="batch"))
             return self._released(self.push_rows(side, source, at=at))
         batch = as_batch(source, about="batch")
         if is_short and self.config.order is not None and batch.num_rows:
@@ -93,7 +95,7 @@ class Engine:
         """The same, giving the rows of the results alone."""
         self._refuse_if_finished("push", side)
         batch = as_batch(source, about="batch")
-        schema, is_due = self.setup.schemas[side], self.advisor.is_due(batch.num_rows, self.setup.core)
+        schema, is_due = self.setup.schemas[side], self.advisor.is_due(side, batch.num_rows, self.setup.core)
         if schema is not None:
             if is_due and self.setup.is_decided:
                 self._look_at_indexes()
@@ -342,17 +344,40 @@ class Engine:
             self.pace.saw(side, times, setup.plan.multipliers[side], setup.plan.unit_ns)
         return left, right
 
-    def _push_pairs(self, side: int, source: Any) -> pa.Table:
+    def _push_pairs(self, side: int, batch: pa.RecordBatch) -> pa.Table:
         """The short way, where all that a push gives is pairs of row numbers, at once."""
-        batch = as_batch(source, about="batch")
+        core_batch = self._taken_in(side, batch)
+        setup, rows = self.setup, batch.num_rows
+        if not rows:
+            return setup.results.batch_at(None)
+        started = self.stopwatch.start(side)
+        address, late = setup.core.push_into(side, core_batch, setup.keep, setup.results.outbox)
+        if started is None and late is None:  # most pushes of a small batch: nothing else to note
+            self.pushed[side] += rows
+        else:
+            self._took(side, batch, core_batch, late, started)
+        return setup.results.batch_at(address)
+
+    def _push_columns(self, side: int, batch: pa.RecordBatch) -> pa.Table:
+        """The same where results are columns of fixed width: the core gathers them while it has the batch."""
         core_batch = self._taken_in(side, batch)
         setup = self.setup
         if not batch.num_rows:
-            return setup.results.pairs(None)
+            return setup.results.batch_at(None)
+        schema, own, other = setup.schemas[side], setup.stores[side], setup.stores[1 - side]
+        assert schema is not None  # both streams are known, and give columns
+        assert own is not None
+        assert other is not None
+        batch = schema.aligned(batch)
         started = self.stopwatch.start(side)
-        address, late = setup.core.push_into(side, core_batch, setup.keep, setup.results.outbox)
+        address, late = setup.core.push_gathered(
+            side, core_batch, own.fixed_of(batch), own.fixed, other.fixed, setup.results.outbox
+        )
+        own.took(batch.num_rows)
         self._took(side, batch, core_batch, late, started)
-        return setup.results.pairs(address)
+        out = setup.results.batch_at(address)
+        self.trim()
+        return out
 
     def _push_in_order(self, side: int, batch: pa.RecordBatch, at: float | None, pace: Pace) -> pa.Table:
         """The same where results wait for their turn."""
@@ -373,7 +398,7 @@ class Engine:
             self.owed, sampled = owed, sample_of(owed)
             warnings.warn(_OWED.format(count), RuntimeWarning, stacklevel=4)
         pace.end_with(self, count, sampled)
-        return setup.results.pairs(address)
+        return setup.results.batch_at(address)
 
     def _taken_in(self, side: int, batch: pa.RecordBatch) -> pa.RecordBatch:
         """A batch as the core reads it, after a look at the indexes if one is due."""
@@ -384,7 +409,7 @@ class Engine:
         assert schema is not None  # both streams are known
         assert intake is not None
         batch = schema.aligned(batch)
-        if self.advisor.is_due(batch.num_rows, setup.core):
+        if self.advisor.is_due(side, batch.num_rows, setup.core):
             self._look_at_indexes()
         return batch if intake.is_whole else intake.core_batch(batch)
 
@@ -446,6 +471,7 @@ class Engine:
         metrics = self.metrics()
         # Two indexes stand beside each other while one is built.
         if self.memory is not None and 2 * metrics.memory_bytes > self.memory.limit:
+            self.advisor.postpone()
             return
         self.advisor.consider(self.setup.core, metrics, elapsed_s=self.streams_s(metrics))
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from watersmeet.cost import (
     DirectionLoad,
     DirectionPlan,
     Explanation,
+    Kind,
     Structure,
     explain_direction,
     observed_loads,
@@ -17,6 +20,7 @@ from watersmeet.vocabulary import Metrics
 
 __all__ = ["explain"]
 
+_ELEMENT_BYTES: Final = {"byte": 1, "float": 4, "real": 8, "word": 8}
 _Loads = tuple[DirectionLoad, DirectionLoad]
 
 
@@ -24,13 +28,23 @@ def explain(engine: Engine) -> Explanation:
     """Explain a join as it stands: predictions are for what its counters have seen so far."""
     config, metrics = engine.config, engine.metrics()
     seconds = engine.stream_s(metrics)
-    loads = observed_loads(engine.advisor.kind, Metrics(), metrics, seconds=seconds) if seconds else None
+    loads = None
+    if seconds:
+        items = _vector_words(engine)
+        loads = observed_loads(engine.advisor.kind, Metrics(), metrics, seconds=seconds, items=(items, items))
     return Explanation(
         title=f"{config.how} join of {config.names[0]} and {config.names[1]} on {_predicate(config)}",
         facts=_facts(engine),
         directions=tuple(_direction(engine, metrics, loads, side, seconds) for side in (0, 1)),
         calibrated=engine.advisor.unit_costs.measured,
     )
+
+
+def _vector_words(engine: Engine) -> float:
+    """Words of eight bytes in a vector, where a distance finds the pairs; else 1."""
+    plan = engine.setup.plan
+    term = plan.terms[0] if plan is not None and plan.terms else None
+    return term.width * _ELEMENT_BYTES[term.element] / 8.0 if term is not None and term.width else 1.0
 
 
 def _facts(engine: Engine) -> tuple[str, ...]:
@@ -69,16 +83,29 @@ def _direction(
     other, advisor = 1 - side, engine.advisor
     row_s = engine.stopwatch.row_s(side)
     kept = _kept(engine, loads)
+    predicted = _predicted(engine, loads, kept, side)
     return explain_direction(
         None if loads is None else loads[other],
         names=(engine.config.names[side], engine.config.names[other]),
         unit_costs=advisor.unit_costs,
         structure=_named(engine, other) if kept is None else kept[other],
         asked=advisor.asked[other],
-        predicted=_predicted(engine, loads, kept, side),
+        predicted=predicted,
         measured=None if row_s is None or not seconds else row_s * metrics.streams[side].rows / seconds,
-        notes=(f"window: {_window(engine.config, other)}", *_work(metrics, side)),
+        notes=(
+            f"window: {_window(engine.config, other)}",
+            *_work(metrics, side),
+            *(() if predicted is None else _unpriced_part(advisor.kind)),
+        ),
     )
+
+
+def _unpriced_part(kind: Kind) -> tuple[str, ...]:
+    if kind == "where":
+        return ("predicted without the function's own time",)
+    if kind.startswith("distance/"):
+        return ("predicted as if every vector were looked at to its end",)
+    return ()
 
 
 def _predicted(

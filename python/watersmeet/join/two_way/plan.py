@@ -87,7 +87,13 @@ def new_core(config: JoinConfig, division: Split, plan: Plan) -> Any:
         streams = (_stream(config, division, plan, 0), _stream(config, division, plan, 1))
         terms = [term.native() for term in plan.terms]
         return new_shedding_core(
-            config, division, terms, streams, unit_ns=plan.unit_ns, bounds=(lower, upper)
+            config,
+            division,
+            terms,
+            streams,
+            unit_ns=plan.unit_ns,
+            multipliers=plan.multipliers,
+            bounds=(lower, upper),
         )
     core = _native.Join(
         [term.native() for term in plan.terms],

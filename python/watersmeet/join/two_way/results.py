@@ -14,6 +14,8 @@ from watersmeet.join.two_way.config import JoinConfig
 
 __all__ = ["Results", "output_schema", "row_schema", "row_table"]
 
+_import: Final = pa.RecordBatch._import_from_c
+_as_table: Final = pa.Table.from_batches
 _ONE_SIDED: Final = ("semi", "anti")
 # Whose row may be missing from a result.
 _MISSING: Final = {"left": (False, True), "right": (True, False), "full": (True, True)}
@@ -70,11 +72,9 @@ class Results:
         self.outbox = _native.Outbox()
         self._nothing = pa.Table.from_batches([no_rows(self.schema)])
 
-    def pairs(self, address: int | None) -> pa.Table:
-        """The row numbers that the core has put into the outbox; None if it has not."""
-        if address is None:
-            return self._nothing
-        return pa.Table.from_batches([pa.RecordBatch._import_from_c(address, self.schema)])
+    def batch_at(self, address: int | None) -> pa.Table:
+        """The results that the core has put into the outbox; None if there are none."""
+        return self._nothing if address is None else _as_table([_import(address, self.schema)])
 
     def table(
         self, rows: tuple[Rows, Rows], stores: tuple[PayloadStore | None, PayloadStore | None]

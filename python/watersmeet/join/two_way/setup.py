@@ -92,7 +92,9 @@ class Setup:
     stores: Stores
     keep: Keep | None
     results: Results
-    gives_pairs: bool = False  # both streams are known, and results are pairs of row numbers, none missing
+    # Both streams are known, none of a result's rows is missing, and what results are made of is
+    gives_pairs: bool = False  # row numbers
+    gives_columns: bool = False  # columns of fixed width, of pairs that no function is asked about
 
     def step_ns(self, side: int) -> int:
         """Nanoseconds that one step of a stream's time column is in the core."""
@@ -151,20 +153,23 @@ def with_core(
     )
     exact = tuple(term.exact for term in plan.terms if term.exact is not None)
     kept = tuple(None if store is None else store.schema for store in stores)
+    keep = make_keep(exact, division.functions, stores)
+    is_plain = config.how == "inner" and config.shed is None and None not in schemas
+    as_rows = config.output == "rows"
     return Setup(
         schemas=schemas,
         plan=plan,
         core=core,
         intakes=(intakes[0], intakes[1]),
         stores=stores,
-        keep=make_keep(exact, division.functions, stores),
+        keep=keep,
         results=Results(config, (kept[0], kept[1])),
-        gives_pairs=(
-            config.output == "rows"
-            and config.how == "inner"
-            and config.shed is None
-            and stores == (None, None)
-            and None not in schemas
+        gives_pairs=is_plain and as_rows and stores == (None, None),
+        gives_columns=(
+            is_plain
+            and not as_rows
+            and keep is None
+            and all(store is not None and store.is_fixed for store in stores)
         ),
     )
 
