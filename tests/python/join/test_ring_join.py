@@ -332,3 +332,21 @@ def test_each_window_may_be_cut_into_its_own_number_of_slices() -> None:
         wm.RingJoin(streams, on=wm.equal("k"), slices=slicing)
     with pytest.raises(wm.ConfigError, match="a slicing of 3 streams"):
         wm.RingJoin([*streams, wm.Stream("C", window="1s")], slices=slicing, topology="ring")
+
+
+def test_results_held_at_a_snapshot_keep_rows_that_have_left_the_window() -> None:
+    """A window of one row: the row of a held result is no longer in it when the snapshot is taken."""
+    streams = [wm.Stream("A", window="1i"), wm.Stream("B", window="100us")]
+    answers = []
+    for restores in (False, True):
+        join = wm.RingJoin(streams, on={("A", "B"): wm.equal("key")}, order="sync-filter")
+        tables = [join.push("B", pa.table({"ts": [25], "key": [7]}))]
+        tables.append(join.push("A", pa.table({"ts": [1, 31, 31, 31, 40], "key": [0, 7, 1, 2, 3]})))
+        tables.append(join.push("B", pa.table({"ts": [31], "key": [9]})))
+        assert not any(table.num_rows for table in tables)
+        if restores:
+            join = wm.RingJoin.restore(join.snapshot())
+        tables += [join.push("B", pa.table({"ts": [45], "key": [3]})), join.finish()]
+        rows = [row for table in tables for row in table.to_pylist()]
+        answers.append([(row["A.ts"], row["A.key"], row["B.ts"]) for row in rows])
+    assert answers == [[(31, 7, 25), (40, 3, 45)]] * 2

@@ -54,7 +54,7 @@ def ring_snapshot(engine: RingEngine) -> bytes:
         "synchronised": engine.is_synchronised,
         "pace": engine.pace.plain(),
         "orderings": engine.orderings.orderings,
-        "states": None if ready is None else [ready.core.state(stream) for stream in range(count)],
+        "states": None if ready is None else [_state(ready, stream) for stream in range(count)],
         "kept": [[each.stream, each.came.tolist()] for each in kept],
         "expired": engine.kept.expired,
         "shed": None if engine.config.shed is None else plain_shed(engine.config.shed),
@@ -68,6 +68,14 @@ def ring_snapshot(engine: RingEngine) -> bytes:
     sections.append(b"" if ready is None or ready.shedding is None else ready.shedding.snapshot(ready.core))
     sections += [frame.bytes_of_batch(each.batch) for each in kept]
     return frame.sealed(header, sections)
+
+
+def _state(ready: Any, stream: int) -> dict[str, Any]:
+    """What the core knows of a stream, its rows counted from the first whose payload is kept: held results
+    may be of rows that have left the window.
+    """
+    state: dict[str, Any] = ready.core.state(stream)
+    return state | {"first": ready.stores[stream].first}
 
 
 def ring_restored(blob: Any, on: object, clock: Clock | None = None) -> RingEngine:
