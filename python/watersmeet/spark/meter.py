@@ -37,7 +37,9 @@ __all__ = ["Meter", "clock", "courses"]
 
 clock: Callable[[], float] = time.perf_counter
 
-_BATCH_S: Final = 8.0  # of the bucket's clock that a micro-batch takes
+# Of the bucket's clock that a micro-batch takes. Rows wait for a second or two of it at most: were it longer, a
+# calm batch would be shed where costly rows come together.
+_BATCH_S: Final = 4.0
 _STRETCHES: Final = 8
 _STRETCH_ROWS: Final = 512  # at least, unless the micro-batch has fewer
 _AIM: Final = 0.8  # share of the span that is planned for: costs vary from batch to batch
