@@ -37,8 +37,8 @@ __all__ = ["Meter", "clock", "courses"]
 
 clock: Callable[[], float] = time.perf_counter
 
-# Of the bucket's clock that a micro-batch takes. Rows wait for a second or two of it at most: were it longer, a
-# calm batch would be shed where costly rows come together.
+# Of the bucket's clock that a micro-batch takes. Rows wait for a second or two of it at most: were it
+# longer, a calm batch would be shed where costly rows come together.
 _BATCH_S: Final = 4.0
 _STRETCHES: Final = 8
 _STRETCH_ROWS: Final = 512  # at least, unless the micro-batch has fewer
