@@ -1,30 +1,10 @@
 #include "watersmeet/base/lanes.h"
 
-#include <chrono>
 #include <utility>
 
+#include "watersmeet/base/patience.h"
+
 namespace watersmeet {
-namespace {
-
-// How long a thread looks before it sleeps: about what a sleep and its end would cost.
-constexpr auto kPatience = std::chrono::microseconds(50);
-
-// Looks at `ready` for a while. Returns: whether it held.
-template <class Ready>
-bool look_for(Ready ready) {
-  const auto until = std::chrono::steady_clock::now() + kPatience;
-  do {
-    for (int look = 0; look < 64; ++look) {
-      if (ready()) return true;
-#if defined(__x86_64__)
-      __builtin_ia32_pause();
-#endif
-    }
-  } while (std::chrono::steady_clock::now() < until);
-  return false;
-}
-
-}  // namespace
 
 Lanes::Lanes(std::size_t lanes) : errors_(lanes) {}
 
@@ -51,7 +31,7 @@ void Lanes::run(const std::function<void(std::size_t)>& task) {
   begun_.notify_all();
   work(0);
   const auto done = [this] { return busy_.load() == 0; };
-  if (!look_for(done)) {
+  if (!look_for(kPatience, done)) {
     std::unique_lock lock(mutex_);
     ended_.wait(lock, done);
   }
@@ -70,7 +50,7 @@ void Lanes::work(std::size_t lane) noexcept {
 
 bool Lanes::await_round(std::uint64_t seen) {
   const auto begun = [this, seen] { return closing_.load() || round_.load() != seen; };
-  if (!look_for(begun)) {
+  if (!look_for(kPatience, begun)) {
     std::unique_lock lock(mutex_);
     begun_.wait(lock, begun);
   }

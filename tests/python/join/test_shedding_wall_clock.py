@@ -15,22 +15,28 @@ from watersmeet.testing import ManualClock, gedik_streams
 RATE, SECONDS, WINDOW_S = 100.0, 40, 4.0
 
 
-def live(
-    clock: ManualClock, *, pair_s: float, policy: str, period: str = "1s"
-) -> tuple[wm.WindowJoin, list[Any]]:
+def _slow_join(clock: ManualClock, shed: wm.Shed, *, pair_s: float) -> wm.WindowJoin:
     """A join whose every candidate pair costs `pair_s` of the clock."""
 
     def slow(left: pa.Table, right: pa.Table) -> Any:
         clock.advance(left.num_rows * pair_s)
         return np.ones(left.num_rows, bool)
 
-    join = wm.WindowJoin(
+    return wm.WindowJoin(
         *(wm.Stream(name, window=WINDOW_S) for name in ("a", "b")),
         on=wm.where(slow),
         basic_window="1s",
-        shed=wm.Shed("cpu", policy=policy, rate_period=period, time_period=period),  # type: ignore[arg-type]
+        shed=shed,
         output="rows",
     )
+
+
+def live(
+    clock: ManualClock, *, pair_s: float, policy: str, period: str = "1s"
+) -> tuple[wm.WindowJoin, list[Any]]:
+    """A slow join, and what it gives for both streams, batch by batch."""
+    shed = wm.Shed("cpu", policy=policy, rate_period=period, time_period=period)  # type: ignore[arg-type]
+    join = _slow_join(clock, shed, pair_s=pair_s)
     left, right = gedik_streams(3, 0.6, RATE, SECONDS)
     join.push("a", left.slice(0, 0))
     join.push("b", right.slice(0, 0))
@@ -89,18 +95,8 @@ def _fed_in_batches(
     clock: ManualClock, *, rows: int, policy: str, is_live: bool, pair_s: float = 1e-9
 ) -> wm.WindowJoin:
     """Both streams in batches of so many rows, which come when their last row happens; or at once."""
-
-    def slow(left: pa.Table, right: pa.Table) -> Any:
-        clock.advance(left.num_rows * pair_s)
-        return np.ones(left.num_rows, bool)
-
-    join = wm.WindowJoin(
-        *(wm.Stream(name, window=WINDOW_S) for name in ("a", "b")),
-        on=wm.where(slow),
-        basic_window="1s",
-        shed=wm.Shed("cpu", policy=policy),  # type: ignore[arg-type]
-        output="rows",
-    )
+    shed = wm.Shed("cpu", policy=policy)  # type: ignore[arg-type]
+    join = _slow_join(clock, shed, pair_s=pair_s)
     tables = gedik_streams(3, 0.6, RATE, SECONDS)
     for name, table in zip("ab", tables, strict=True):
         join.push(name, table.slice(0, 0))
